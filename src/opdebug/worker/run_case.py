@@ -1,0 +1,264 @@
+"""One case, from its inputs to its result: build, reference, candidate, judge, in this order and never another.
+
+The reference comes first, so that the tolerance and what it is applied to exist before any output of the candidate.
+`Runner.run(case, tolerance)` returns a reply: `{"result": …}` or `{"no_evidence": reason}`; what it cannot return (the
+process died) is concluded by whoever buries the worker, from the stage in the marker.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from opdebug.judge.judgement import Judgement, judge
+from opdebug.judge.policies import Policy, policy
+from opdebug.model import failures
+from opdebug.model.specs import Case
+from opdebug.model.words import CRASH, MISMATCH, PASSED, SCHEMA_VERSION, UNSUPPORTED
+from opdebug.worker.call import Arguments, GivenCases, arguments, bind
+from opdebug.worker.devices import device as device_named
+from opdebug.worker.inputs import CannotBuild, digest
+from opdebug.worker.lift import is_narrow, lift
+from opdebug.worker.modes import MODES, Call, ModeRefused
+from opdebug.worker.sandbox import Marker
+from opdebug.worker.snapshot import Snapshot, changed, shares_storage, tensors_in
+from opdebug.worker.sources import Sources
+from opdebug.worker.trees import map_tensors, named_tensors
+
+_LONGEST_MESSAGE = 4000
+
+
+@dataclass
+class _Ran:
+    """What a callable did: an output, or the exception it raised; `tree` are its arguments as it left them."""
+
+    tree: Any
+    output: Any = None
+    error: BaseException | None = None
+    proof: Mapping[str, Any] | None = None
+    microseconds: float = 0.0
+    wrote: bool = False
+
+
+class Runner:
+    """Runs the cases of one worker. `request` is the load request (device, modes' settings, reference precision)."""
+
+    def __init__(self, sources: Sources, request: Mapping[str, Any], marker: Marker) -> None:
+        self._sources = sources
+        self._request = request
+        self._marker = marker
+        self._device = device_named(request["device"])
+        self._device.select()
+        self.given = None if sources.cases is None else GivenCases(sources.cases, self._device.torch_device)
+        self._lifted = sources.reference is None or request.get("reference_dtype") == "float64"
+        where = request.get("reference_device") or ("cpu" if sources.reference is None else request["device"])
+        self._reference_device = device_named(where)
+        self._policies: dict[str, Policy] = {}
+
+    def run(self, case: Case, tolerance: Mapping[str, Any]) -> dict[str, Any]:
+        """Run one case to its reply; never raises for what the user's code does."""
+        self._marker.set("inputs")
+        try:
+            given = arguments(case, self._device.torch_device, self.given)
+        except CannotBuild as error:
+            return {"no_evidence": f"the inputs cannot be built exactly: {error}"}
+        except (RuntimeError, MemoryError) as error:
+            return {"no_evidence": f"the inputs cannot be built: {_text(error)}"}
+        rule = self._policy(tolerance)
+        tensors = dict(tensors_in(given.tree))
+        self._marker.set("reference")
+        reference = self._run_reference(given)
+        base = self._base(case, tensors)
+        self._marker.write_note(json.dumps(base).encode())
+        self._marker.set("candidate")
+        candidate = self._run_candidate(case.mode, given)
+        self._marker.set("comparison")
+        if reference.error is not None:
+            return _without_reference(base, reference.error, candidate.error)
+        if candidate.error is not None:
+            return _raised(base, candidate.error)
+        return self._compare(case, base, rule, tensors, reference, candidate)
+
+    def _policy(self, tolerance: Mapping[str, Any]) -> Policy:
+        key = repr(sorted(tolerance.items()))
+        if key not in self._policies:
+            self._policies[key] = policy(tolerance)
+        return self._policies[key]
+
+    def _run_reference(self, given: Arguments) -> _Ran:
+        target = self._sources.reference or self._sources.candidate
+        ran = _Ran({})
+        try:
+            # Both calls work on copies: what the case was given stays as it is, to be compared with.
+            ran.tree = self._for_reference(given.tree)
+            versions = _versions(ran.tree)
+            function, args, kwargs = bind(target, Arguments(ran.tree, given.are_named))
+            ran.output = function(*args, **kwargs)
+            self._reference_device.synchronize()
+            ran.wrote = _versions(ran.tree) != versions
+        except BaseException as error:
+            ran.error = error
+        return ran
+
+    def _for_reference(self, tree: dict[str, Any]) -> Any:
+        where = self._reference_device.torch_device
+        if self._lifted:
+            return lift(tree, where)
+        copied = Snapshot(tree).copy()
+        if where.type == self._device.torch_device.type:
+            return copied
+        return map_tensors(lambda tensor: tensor.to(where), copied)
+
+    def _run_candidate(self, mode: str, given: Arguments) -> _Ran:
+        ran = _Ran(Snapshot(given.tree).copy())
+        try:
+            function, args, kwargs = bind(self._sources.candidate, Arguments(ran.tree, given.are_named))
+            call = Call(function, args, kwargs, self._device, self._request["mode_settings"])
+            start = time.perf_counter()
+            executed = MODES[mode](call)
+            self._device.synchronize()
+            ran.microseconds = (time.perf_counter() - start) * 1e6
+            ran.output, ran.proof = executed.output, executed.proof
+        except BaseException as error:
+            ran.error = error
+        return ran
+
+    def _compare(self, case: Case, result: dict[str, Any], rule: Policy, tensors: dict[str, torch.Tensor],
+                 reference: _Ran, candidate: _Ran) -> dict[str, Any]:
+        wider = self._is_wider(tensors, reference.output, candidate.output)
+        judged = judge(candidate.output, reference.output, rule, reference_is_wider=wider,
+                       expected_device=self._device.torch_device)
+        written = self._written(case, tensors, reference, candidate, rule, wider)
+        result["timing_us"] = round(candidate.microseconds, 3)
+        result["comparisons"] = judged.comparisons + written.comparisons
+        result["executed"]["proof"] = candidate.proof
+        result["reference"]["output_is_wider"] = wider
+        if judged.agrees and written.agrees:
+            result["status"] = PASSED
+            return {"result": result}
+        finding = written if judged.agrees else judged
+        result["status"] = MISMATCH
+        kind = finding.kind or "values"
+        first = next((c for c in finding.comparisons if not c["agrees"]), {"output": "output", "reason": kind})
+        signature = failures.signature(kind, f"{first['output']}: {first['reason']}")
+        result["failure"] = _failure(kind, signature, finding.message or kind)
+        return {"result": result}
+
+    def _base(self, case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
+        """All of a result that is known before the candidate runs."""
+        target = self._sources.reference
+        how = "candidate" if target is None else "expression" if target.is_expression else "callable"
+        # A given case's digests equal the plan's, or it would not have got this far.
+        digests = ([spec.data.options.get("sha256") for spec in case.inputs] if "source" in case.extra
+                   else [digest(tensor) for tensor in tensors.values()])
+        return {
+            "schema_version": SCHEMA_VERSION, "case_id": case.id, "status": CRASH, "comparisons": [],
+            "timing_us": None, "source": "opdebug run", "failure": None, "checks": [],
+            "executed": {"device": str(self._device.torch_device), "mode": case.mode, "proof": None},
+            "inputs": [{"name": spec.name, "sha256": sha256} for spec, sha256 in zip(case.inputs, digests)],
+            "reference": {"how": how, "device": str(self._reference_device.torch_device), "lifted": self._lifted},
+            "environment_ref": "environment.json",
+        }
+
+    def _is_wider(self, tensors: dict[str, torch.Tensor], reference: Any, candidate: Any) -> bool:
+        """Whether the reference's floating outputs may be of a wider type than the candidate's."""
+        inputs = [t for t in tensors.values() if t.is_floating_point() or t.is_complex()]
+        if self._lifted:
+            return any(is_narrow(t) for t in inputs)
+        # A reference that returns a wider type than any of its inputs has widened on purpose.
+        widest = max((_precision(t) for t in inputs), default=99)
+        outputs, own = ([_precision(t) for _, t in named_tensors(tree, "") if t.is_floating_point() or t.is_complex()]
+                        for tree in (reference, candidate))
+        return bool(outputs and own) and min(outputs) > widest and max(own) <= widest
+
+    def _written(self, case: Case, tensors: dict[str, torch.Tensor], reference: _Ran, candidate: _Ran, rule: Policy,
+                 wider: bool) -> Judgement:
+        """Judge what the calls did to their inputs: a write that only one of them makes is a finding.
+
+        An input that the candidate also returns is an output by its interface, and was judged as one.
+        """
+        own = dict(tensors_in(candidate.tree))
+        written = changed(tensors, own)
+        planned = changed(self._for_reference(tensors), dict(tensors_in(reference.tree))) if reference.wrote else []
+        if not written and not planned:
+            return Judgement(True, None, None, [])
+        names = {spec.extra["argument"]: spec.name for spec in case.inputs if "argument" in spec.extra}
+        expected = dict(tensors_in(reference.tree))
+        findings: list[dict[str, Any]] = []
+        messages = []
+        for path in sorted({*written, *planned}):
+            name = f"input:{names.get(path, path)}"
+            if path in planned:
+                finding = judge(own[path], expected[path], rule, reference_is_wider=wider, output=name)
+                findings += finding.comparisons
+                if not finding.agrees:
+                    messages.append(f"{name} differs from what the reference leaves in it")
+            elif not shares_storage(own[path], candidate.output):
+                messages.append(f"{name} was changed; the reference leaves it alone and the candidate does not return it")
+                findings += judge(own[path], tensors[path], rule, output=name).comparisons
+        return Judgement(not messages, "mutation" if messages else None, "; ".join(messages) or None, findings)
+
+
+def _versions(tree: Any) -> list[int]:
+    """The write counters of all tensors: they tell cheaply that nothing was written, though not what was."""
+    return [tensor._version for _, tensor in tensors_in(tree)]
+
+
+def _precision(tensor: torch.Tensor) -> int:
+    return torch.finfo(tensor.dtype).bits
+
+
+def _text(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".strip()[:_LONGEST_MESSAGE]
+
+
+def _failure(kind: str, signature: str, message: str, error: BaseException | None = None) -> dict[str, Any]:
+    stack = [] if error is None else traceback.format_exception(type(error), error, error.__traceback__)
+    return {
+        "kind": kind, "signature": signature, "message": message,
+        "exception": None if error is None else type(error).__name__, "signal": None, "exit_code": None,
+        "errors": failures.device_codes(message), "stack": "".join(stack).splitlines()[-60:], "stderr_tail": "",
+        "confirmed": None, "flaky": False,
+    }
+
+
+def _without_reference(result: dict[str, Any], error: BaseException, own_error: BaseException | None) -> dict[str, Any]:
+    """Nothing to compare with: both refusing is an invalid input, a broken device is still the candidate's, else nothing."""
+    reason = {"no_evidence": f"the reference failed: {_text(error)}"}
+    found = failures.classify(type(error).__name__, str(error))
+    if own_error is None or found.outcome == failures.ENVIRONMENT or found.kind == "out_of_memory":
+        return reason
+    own = failures.classify(type(own_error).__name__, str(own_error))
+    if own.outcome == failures.ENVIRONMENT or own.kind in ("out_of_memory", "device_error"):
+        return _raised(result, own_error)
+    result["status"] = UNSUPPORTED
+    result["error"] = f"candidate and reference both refuse the input: {_text(own_error)}"
+    result["failure"] = {**_failure("invalid_input", "", _text(own_error), own_error), "reference_message": _text(error)}
+    return {"result": result}
+
+
+def _raised(result: dict[str, Any], error: BaseException) -> dict[str, Any]:
+    """The candidate raised where the reference did not: refused, broken, or an installation that cannot run it."""
+    if isinstance(error, ModeRefused):
+        outcome, kind = UNSUPPORTED, error.kind
+    elif isinstance(error, SystemExit):
+        outcome, kind = CRASH, "exit"
+    else:
+        found = failures.classify(type(error).__name__, str(error))
+        outcome, kind = found.outcome, found.kind
+    if outcome == failures.ENVIRONMENT:
+        return {"no_evidence": f"the installation cannot run this case: {_text(error)}"}
+    frames = [f.name for f in reversed(traceback.extract_tb(error.__traceback__))]
+    signature = failures.signature(kind, type(error).__name__, str(error), frames)
+    result["status"] = outcome
+    result["error"] = _text(error)
+    result["failure"] = _failure(kind, signature, _text(error), error)
+    if isinstance(error, SystemExit):
+        result["failure"]["exit_code"] = error.code if isinstance(error.code, int) else int(error.code is not None)
+    return {"result": result}

@@ -1,0 +1,61 @@
+"""A worker's life: answer one message after another, each with exactly one frame, until the stream ends."""
+
+from __future__ import annotations
+
+import os
+import socket
+import traceback
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from opdebug.model.specs import Case
+from opdebug.worker import protocol
+from opdebug.worker.collect import collect
+from opdebug.worker.run_case import Runner
+from opdebug.worker.sandbox import Marker
+from opdebug.worker.sources import Sources
+
+_LOG_TAIL = 64 * 1024
+
+
+def _new_output(log: int, before: int) -> str:
+    size = os.fstat(log).st_size
+    start = max(before, size - _LOG_TAIL)
+    return os.pread(log, size - start, start).decode("utf-8", "backslashreplace") if size > before else ""
+
+
+def messages(stream: socket.socket) -> Iterator[bytes]:
+    """The payloads that arrive, one at a time, until the other end closes."""
+    decoder = protocol.Decoder()
+    while data := stream.recv(1 << 20):
+        for _, payload in decoder.feed(data):
+            yield payload
+
+
+def serve(incoming: Iterator[bytes], stream: socket.socket, sources: Sources, request: Mapping[str, Any], marker: Marker,
+          log: int) -> None:
+    """Answer every payload of `incoming` on `stream`. `log` is the descriptor that takes whatever the user's code prints."""
+    runner = Runner(sources, request, marker)
+    for payload in incoming:
+        before = os.fstat(log).st_size
+        try:
+            reply = _answer(runner, sources, request, protocol.parse(payload), marker)
+        except Exception as error:
+            # The user's exceptions were caught where they belong: this one is ours, and says nothing about an operator.
+            traceback.print_exc()
+            reply = {"no_evidence": f"internal error of the worker: {type(error).__name__}: {error}"}
+        # Only now is everything of the case freed: a heap that it damaged blows up before this and on its account.
+        marker.set("idle")
+        output = _new_output(log, before)
+        if output:
+            reply["output"] = output
+        stream.sendall(protocol.encode(protocol.CONTROL, reply))
+
+
+def _answer(runner: Runner, sources: Sources, request: Mapping[str, Any], message: Mapping[str, Any],
+            marker: Marker) -> dict[str, Any]:
+    if message["op"] == "collect":
+        marker.set("inputs")
+        assert runner.given is not None
+        return {**collect(runner.given, sources, request["cases"]), "tolerance": sources.cases_tolerance}
+    return runner.run(Case.from_document(message["case"]), message["tolerance"])
