@@ -79,7 +79,7 @@ def test_another_base_id_stands_in_front():
 
 def test_floating_inputs_change_their_dtype_together_and_indexes_do_not():
     dtypes = [[spec.dtype for spec in c.inputs] for c in vary(BASES[3], ["dtype"])]
-    assert dtypes == [[d, "int64"] for d in ("float32", "float16", "bfloat16", "float64")]
+    assert dtypes == [[d, "int64"] for d in ("float32", "float16", "bfloat16")]
     assert [c.inputs[0].dtype for c in vary(BASES[2], ["dtype"])] == ["int32", "int64", "int16", "int8", "uint8"]
 
 
@@ -153,7 +153,7 @@ def test_values_can_be_given_as_fills():
 
 
 def test_repeated_values_make_no_second_case():
-    assert len(vary(BASES[0], ["dtype=float32,float32", "dtype"])) == 4
+    assert len(vary(BASES[0], ["dtype=float32,float32", "dtype"])) == 3
 
 
 def test_long_or_odd_values_make_distinct_safe_ids():

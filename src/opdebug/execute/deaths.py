@@ -27,7 +27,9 @@ def conclude(death: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, A
     if stage not in _BLAMED_STAGES or not death["note"]:
         what = {"start": "the worker could not start", "inputs": "the inputs could not be built",
                 "reference": "the reference failed"}.get(stage, "the worker was lost before the case began")
-        return {"no_evidence": f"{what}: {how}", "output": death["log"], "lost": stage in ("idle", "inputs")}
+        reason = f"{what}: {how}"
+        reply: dict[str, Any] = {"no_evidence": reason, "output": death["log"], "lost": stage in ("idle", "inputs")}
+        return {**reply, "reference_lost": reason} if stage == "reference" else reply
     dump = list(_FRAME.finditer(_last_dump(death["log"])))
     # Innermost first: everything from the worker's own frames on is the same for every case.
     theirs = list(itertools.takewhile(lambda m: _OURS not in m["file"], dump))

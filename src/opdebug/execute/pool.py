@@ -1,7 +1,8 @@
 """From cases to conclusions: lanes of workers, and a second opinion on every failure.
 
 A worker serves many cases, a few of them queued ahead of it. A failure (crash or mismatch) is run once more, alone in a
-fresh worker: reproduced, it is confirmed; not reproduced, it is recorded as flaky. A worker that died, or whose case
+fresh worker: reproduced, it is confirmed; not reproduced, it is recorded as flaky. A case whose reference killed the
+worker is run once more without it, to see whether the candidate crashes as well. A worker that died, or whose case
 failed, serves nobody else. `Pool.run(tasks)` yields an `Attempt` for every run of a case and one `Conclusion` per case.
 """
 
@@ -142,7 +143,10 @@ class Pool:
     def _send(self, lane: _Lane, job: _Job) -> None:
         assert lane.channel is not None
         lane.queue.append(job)
-        self._link.send(lane.channel, {"op": "case", "case": job.task.case, "tolerance": dict(job.task.tolerance)})
+        message = {"op": "case", "case": job.task.case, "tolerance": dict(job.task.tolerance)}
+        if job.first is not None and "reference_lost" in job.first:
+            message["reference_lost"] = job.first["reference_lost"]
+        self._link.send(lane.channel, message)
 
     def _lane_of(self, channel: int) -> _Lane | None:
         return next((lane for lane in self._lanes if lane.channel == channel), None)
@@ -176,7 +180,7 @@ class Pool:
         lane.spoiled = lane.spoiled or job.alone or status in FAILING
         job.history.append(attempt)
         yield attempt
-        suspicious = status in FAILING or bool(reply.get("lost"))
+        suspicious = status in FAILING or bool(reply.get("lost")) or "reference_lost" in reply
         if suspicious and len(job.history) == 1:
             job.first = reply
             self._again.append(job)

@@ -1,7 +1,9 @@
 """The same arguments in a wider precision: what a reference needs to be more accurate than what it judges.
 
-`lift(tree, device)` converts floating tensors to float64 and complex ones to complex128, storage by storage, so that
-strides, offsets, overlap and aliasing between arguments are those of the original.
+`lift(tree, device)` converts floating tensors to float64 and complex ones to complex128. For a reference of the user's
+it does so storage by storage, so that strides, offsets, overlap and aliasing are those of the original. A candidate that
+serves as its own reference gets `canonical` copies instead, contiguous and apart: with the layout of the original it
+would repeat a layout bug and agree with it.
 """
 
 from __future__ import annotations
@@ -20,7 +22,13 @@ def is_narrow(tensor: torch.Tensor) -> bool:
     return (tensor.is_floating_point() or tensor.is_complex()) and tensor.dtype not in _WIDE.values()
 
 
-def lift(tree: Any, device: torch.device) -> Any:
+def is_canonical(tensor: torch.Tensor) -> bool:
+    """Whether a canonical copy would be laid out as the tensor is: contiguous, alone at the start of its storage."""
+    return (tensor.layout == torch.strided and not tensor.is_conj() and not tensor.is_neg() and tensor.is_contiguous()
+            and tensor.storage_offset() == 0)
+
+
+def lift(tree: Any, device: torch.device, canonical: bool = False) -> Any:
     """A copy of `tree` on `device` in which every floating tensor is float64 and every complex one complex128.
 
     Tensors without strides (sparse, quantized, nested) are converted as values. Raises what torch raises where a
@@ -34,6 +42,8 @@ def lift(tree: Any, device: torch.device) -> Any:
             return tensor.to(device=device, dtype=wide)
         if tensor.is_conj() or tensor.is_neg():
             return tensor.resolve_conj().resolve_neg().to(device=device, dtype=wide)
+        if canonical:
+            return tensor.to(device=device, dtype=wide, copy=True).contiguous()
         storage = tensor.untyped_storage()
         key = (storage.data_ptr(), tensor.dtype)
         if key not in storages or storage.nbytes() == 0:

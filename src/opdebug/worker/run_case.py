@@ -8,6 +8,7 @@ process died) is concluded by whoever buries the worker, from the stage in the m
 from __future__ import annotations
 
 import json
+import statistics
 import time
 import traceback
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ from opdebug.model.words import CRASH, MISMATCH, PASSED, SCHEMA_VERSION, UNSUPPO
 from opdebug.worker.call import Arguments, GivenCases, arguments, bind
 from opdebug.worker.devices import device as device_named
 from opdebug.worker.inputs import CannotBuild, digest
-from opdebug.worker.lift import is_narrow, lift
+from opdebug.worker.lift import is_canonical, is_narrow, lift
 from opdebug.worker.modes import MODES, Call, ModeRefused
 from opdebug.worker.sandbox import Marker
 from opdebug.worker.snapshot import Snapshot, changed, shares_storage, tensors_in
@@ -43,7 +44,12 @@ class _Ran:
     error: BaseException | None = None
     proof: Mapping[str, Any] | None = None
     microseconds: float = 0.0
+    invocations: int = 0
     wrote: bool = False
+
+
+class _NoReferenceError(Exception):
+    """There is nothing to compare with, for a reason that is not the reference's own refusal of the input."""
 
 
 class Runner:
@@ -61,8 +67,12 @@ class Runner:
         self._reference_device = device_named(where)
         self._policies: dict[str, Policy] = {}
 
-    def run(self, case: Case, tolerance: Mapping[str, Any]) -> dict[str, Any]:
-        """Run one case to its reply; never raises for what the user's code does."""
+    def run(self, case: Case, tolerance: Mapping[str, Any], reference_lost: str | None = None) -> dict[str, Any]:
+        """Run one case to its reply; never raises for what the user's code does.
+
+        `reference_lost` says how the reference killed an earlier worker: it is not called again, and the candidate is
+        called only to see whether it refuses or crashes.
+        """
         self._marker.set("inputs")
         try:
             given = arguments(case, self._device.torch_device, self.given)
@@ -73,7 +83,7 @@ class Runner:
         rule = self._policy(tolerance)
         tensors = dict(tensors_in(given.tree))
         self._marker.set("reference")
-        reference = self._run_reference(given)
+        reference = self._run_reference(case, given, tensors, reference_lost)
         base = self._base(case, tensors)
         self._marker.write_note(json.dumps(base).encode())
         self._marker.set("candidate")
@@ -91,9 +101,17 @@ class Runner:
             self._policies[key] = policy(tolerance)
         return self._policies[key]
 
-    def _run_reference(self, given: Arguments) -> _Ran:
+    def _run_reference(self, case: Case, given: Arguments, tensors: dict[str, torch.Tensor], lost: str | None) -> _Ran:
         target = self._sources.reference or self._sources.candidate
         ran = _Ran({})
+        if lost is not None:
+            ran.error = _NoReferenceError(lost)
+        elif self._sources.reference is None and self._would_repeat(case, tensors):
+            ran.error = _NoReferenceError(
+                "the candidate would be compared with itself: no input can be lifted to a wider dtype, and device, layout "
+                "and mode are the same; give --reference")
+        if ran.error is not None:
+            return ran
         try:
             # Both calls work on copies: what the case was given stays as it is, to be compared with.
             ran.tree = self._for_reference(given.tree)
@@ -106,25 +124,41 @@ class Runner:
             ran.error = error
         return ran
 
+    def _would_repeat(self, case: Case, tensors: dict[str, torch.Tensor]) -> bool:
+        """Whether lifting changes nothing, so that the reference would be the very call that is under suspicion."""
+        same_place = case.mode == "eager" and self._reference_device.kind == self._device.kind
+        return same_place and not any(is_narrow(t) or not is_canonical(t) for t in tensors.values())
+
     def _for_reference(self, tree: dict[str, Any]) -> Any:
         where = self._reference_device.torch_device
         if self._lifted:
-            return lift(tree, where)
+            return lift(tree, where, canonical=self._sources.reference is None)
         copied = Snapshot(tree).copy()
         if where.type == self._device.torch_device.type:
             return copied
         return map_tensors(lambda tensor: tensor.to(where), copied)
 
     def _run_candidate(self, mode: str, given: Arguments) -> _Ran:
-        ran = _Ran(Snapshot(given.tree).copy())
+        """Call the candidate once to judge it, then as often as asked to time it, each time on a copy of its own."""
+        ran = _Ran(None)
+        # Only eager calls repeat what they did: the other modes compile or capture afresh each time.
+        warmups, repeats = (self._request.get(key, 0) if mode == "eager" else 0 for key in ("warmups", "repeats"))
+        spent: list[float] = []
         try:
-            function, args, kwargs = bind(self._sources.candidate, Arguments(ran.tree, given.are_named))
-            call = Call(function, args, kwargs, self._device, self._request["mode_settings"])
-            start = time.perf_counter()
-            executed = MODES[mode](call)
-            self._device.synchronize()
-            ran.microseconds = (time.perf_counter() - start) * 1e6
-            ran.output, ran.proof = executed.output, executed.proof
+            for index in range(1 + warmups + repeats):
+                tree = Snapshot(given.tree).copy()
+                function, args, kwargs = bind(self._sources.candidate, Arguments(tree, given.are_named))
+                call = Call(function, args, kwargs, self._device, self._request["mode_settings"])
+                start = time.perf_counter()
+                executed = MODES[mode](call)
+                self._device.synchronize()
+                microseconds = (time.perf_counter() - start) * 1e6
+                ran.invocations += 1
+                if index == 0:
+                    ran.tree, ran.output, ran.proof, ran.microseconds = tree, executed.output, executed.proof, microseconds
+                elif index > warmups:
+                    spent.append(microseconds)
+            ran.microseconds = statistics.median(spent) if spent else ran.microseconds
         except BaseException as error:
             ran.error = error
         return ran
@@ -137,7 +171,7 @@ class Runner:
         written = self._written(case, tensors, reference, candidate, rule, wider)
         result["timing_us"] = round(candidate.microseconds, 3)
         result["comparisons"] = judged.comparisons + written.comparisons
-        result["executed"]["proof"] = candidate.proof
+        result["executed"].update(proof=candidate.proof, candidate_invocations=candidate.invocations)
         result["reference"]["output_is_wider"] = wider
         if judged.agrees and written.agrees:
             result["status"] = PASSED
@@ -230,11 +264,16 @@ def _failure(kind: str, signature: str, message: str, error: BaseException | Non
 
 def _without_reference(result: dict[str, Any], error: BaseException, own_error: BaseException | None) -> dict[str, Any]:
     """Nothing to compare with: both refusing is an invalid input, a broken device is still the candidate's, else nothing."""
-    reason = {"no_evidence": f"the reference failed: {_text(error)}"}
-    found = failures.classify(type(error).__name__, str(error))
-    if own_error is None or found.outcome == failures.ENVIRONMENT or found.kind == "out_of_memory":
+    absent = isinstance(error, _NoReferenceError)
+    reason = {"no_evidence": str(error) if absent else f"the reference failed: {_text(error)}"}
+    if own_error is None:
         return reason
     own = failures.classify(type(own_error).__name__, str(own_error))
+    if absent:
+        return _raised(result, own_error) if own.outcome == UNSUPPORTED else reason
+    found = failures.classify(type(error).__name__, str(error))
+    if found.outcome == failures.ENVIRONMENT or found.kind == "out_of_memory":
+        return reason
     if own.outcome == failures.ENVIRONMENT or own.kind in ("out_of_memory", "device_error"):
         return _raised(result, own_error)
     result["status"] = UNSUPPORTED

@@ -58,4 +58,4 @@ def _answer(runner: Runner, sources: Sources, request: Mapping[str, Any], messag
         marker.set("inputs")
         assert runner.given is not None
         return {**collect(runner.given, sources, request["cases"]), "tolerance": sources.cases_tolerance}
-    return runner.run(Case.from_document(message["case"]), message["tolerance"])
+    return runner.run(Case.from_document(message["case"]), message["tolerance"], message.get("reference_lost"))
