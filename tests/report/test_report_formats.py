@@ -123,7 +123,8 @@ def test_terminal_shows_matrix_verdict_failures_and_evidence() -> None:
     assert lines[0].split() == ["case", "mode", "dtype", "shape", "strides", "status"]
     assert lines[1].split() == ["a", "compile", "float32", "4x8", "contiguous", "crash", "died"]
     assert lines[3].split()[:6] == ["m", "eager", "float32", "4x8", "contiguous", "no"]
-    assert "inconclusive: 1 of 3 cases has no result, and absence is not success; 1 of 3 cases failed (1 crash)" in lines
+    assert ("inconclusive: 1 of 3 cases has no result, and absence is not success; 1 of 3 cases failed (1 crash)"
+            in lines)
     assert "    nearest: b passes and differs in mode compile → eager" in lines
     assert "  m: worker did not start" in lines
     assert lines[-1] == "Evidence: /runs/1"

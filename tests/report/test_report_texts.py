@@ -13,6 +13,7 @@ from opdebug.report.failure_wording import failure_sentence
 from opdebug.report.numbers import at_least, count, element, integer, number, percent, share
 from opdebug.report.wording import (
     absence_sentence,
+    absences,
     explanation_sentence,
     neighbour_sentence,
     verdict_sentence,
@@ -62,19 +63,19 @@ MEASURED = {"output": "output", "reason": "values", "total": 4096, "mismatched":
 
 
 @pytest.mark.parametrize(("failure", "sentence"), [
-    (failing(kind="signal", signal="SIGSEGV", attempts={"total": 2, "same": 2}), "crash: SIGSEGV in 2 of 2 runs"),
+    (failing(kind="signal", signal="SIGSEGV", attempts={"total": 2, "same": 2}), "crash: SIGSEGV, seen in 2 of 2 runs"),
     (failing(kind="timeout", message="60 s"), "crash: ran into the time limit: 60 s"),
     (failing(kind="exit", exit_code=7), "crash: the process ended with exit code 7"),
     (failing(kind="exception", exception="ValueError", message="bad dim"), "crash: ValueError: bad dim"),
     (failing(message="ValueError: bad", exception="ValueError"), "crash: ValueError: bad"),
     (failing(), "crash: no message was recorded"),
     (failing(signal="SIGFPE", flaky=True, attempts={"total": 2, "same": 1}),
-     "crash: SIGFPE in 1 of 2 runs (flaky: not reproduced when run alone)"),
+     "crash: SIGFPE, seen in 1 of 2 runs (flaky: not reproduced when run alone)"),
     (failing(status="numerical_mismatch", metrics=MEASURED),
      "values: 2 of 4 096 elements (0.0488 %) outside; worst at [3, 17]: got 1.02, expected 1.0; "
      "max abs 0.02, max rel 2 %, 17 ULP; atol 0.02 or rtol 0.02 would have passed"),
-    (failing(status="numerical_mismatch", metrics={"output": "output[1]", "reason": "dtype", "message": "f16, not f32"}),
-     "output[1]: dtype differs: f16, not f32"),
+    (failing(status="numerical_mismatch", metrics={"output": "output[1]", "reason": "dtype", "message": "not f32"}),
+     "output[1]: dtype differs: not f32"),
     (failing(status="numerical_mismatch", metrics={"output": "o", "reason": "nan_positions",
                                                    "nan": {"candidate": 3, "reference": 0}}),
      "o: values: NaN in 3 elements where the reference has 0"),
@@ -152,5 +153,7 @@ def test_warning_sentences_say_what_would_have_to_hold() -> None:
 
 
 def test_absence_gives_the_reason_or_says_that_there_is_none() -> None:
-    assert absence_sentence("c", "npu:0 is absent") == "c: npu:0 is absent"
-    assert absence_sentence("c", None) == "c: no result was recorded"
+    grouped = absences(["a", "b", "c"], {"a": "npu:0 is absent", "c": "npu:0 is absent"})
+    assert [absence_sentence(ids, reason) for ids, reason in grouped] == [
+        "a, c: npu:0 is absent", "b: no result was recorded"]
+    assert absence_sentence([str(i) for i in range(11)], "x") == "0, 1, 2, 3, 4, 5, 6, 7 and 3 more: x"

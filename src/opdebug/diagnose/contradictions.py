@@ -40,11 +40,13 @@ def contradictions(config: Mapping[str, Any], cases: Mapping[str, Mapping[str, A
     about the whole result; the numbers are None where there are none.
     """
     found: list[Warning_] = []
+    common = _tolerance(config)
     for row in rows:
         if row["status"] not in (PASSED, MISMATCH):
             continue
         compared = [c for c in row.get("comparisons") or [] if isinstance(c, dict)]
-        held = [_tolerance(config, cases.get(row["case_id"], {}), c) for c in compared]
+        case = cases.get(row["case_id"], {})
+        held = [_tolerance(config, case, c) if "tolerance" in case or "tolerance" in c else common for c in compared]
         if row["status"] == PASSED:
             if not compared:
                 found.append(_warning(row, UNCOMPARED, {}, (None, None)))
@@ -90,10 +92,10 @@ def _is_inside(comparison: Mapping[str, Any], tolerance: _Tolerance) -> bool:
     return max_abs <= atol
 
 
-def _tolerance(config: Mapping[str, Any], case: Mapping[str, Any], comparison: Mapping[str, Any]) -> _Tolerance:
-    """What the comparison says it was held to, else what the case and then the config say."""
+def _tolerance(*holders: Mapping[str, Any]) -> _Tolerance:
+    """The tolerance that config, case and comparison, in this order, come to; a later one replaces what it says."""
     given: dict[str, Any] = {}
-    for holder in (config, case, comparison):
+    for holder in holders:
         said = holder.get("tolerance")
         if isinstance(said, dict):
             given.update(said)

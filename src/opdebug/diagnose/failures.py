@@ -12,6 +12,7 @@ from typing import Any
 from opdebug.diagnose.neighbours import Neighbours
 from opdebug.diagnose.numbers import number
 from opdebug.diagnose.profiles import Profiles
+from opdebug.model.words import STATUSES
 
 Row = Mapping[str, Any]
 
@@ -55,8 +56,10 @@ def summary(row: Row) -> dict[str, Any]:
     """What a result says about its failure, in fixed keys; None where it says nothing."""
     failure = row.get("failure")
     failure = failure if isinstance(failure, Mapping) else {}
-    attempts = row.get("attempts")
-    attempts = [a for a in attempts if isinstance(a, Mapping)] if isinstance(attempts, list) else []
+    recorded = row.get("attempts")
+    # A run without a reference says nothing about how often the candidate fails.
+    attempts = [a for a in recorded if isinstance(a, Mapping) and a.get("status") in STATUSES] \
+        if isinstance(recorded, list) else []
     return {
         "case_id": row["case_id"], "status": row["status"], "kind": failure.get("kind"),
         "message": failure.get("message") or row.get("error"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from opdebug.diagnose.profiles import Input, Key, Profiles
 
-PAIRS = 100_000
+PAIRS = 50_000
 WINDOW = 8
 CONTRASTS = 12
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 from opdebug.evidence.run import Run, file_name_for
@@ -20,10 +21,18 @@ def execute(run: Run, session: Session, tasks: Iterable[Task]) -> Iterator[Concl
         yield happened
 
 
+def _log_path(run: Run, case_id: str) -> str:
+    """A name for a log that is not taken: a case without evidence is run again on resume, and prints again."""
+    stored = run.state().files
+    suffixes = itertools.chain([""], (f"-{number}" for number in itertools.count(2)))
+    names = (f"logs/{file_name_for(case_id)}{suffix}.txt" for suffix in suffixes)
+    return next(name for name in names if name not in stored)
+
+
 def _record(run: Run, conclusion: Conclusion) -> None:
     log = None
     if conclusion.output:
-        log = f"logs/{file_name_for(conclusion.case_id)}.txt"
+        log = _log_path(run, conclusion.case_id)
         run.store(log, conclusion.output.encode("utf-8", "backslashreplace"))
     if conclusion.result is None:
         run.no_evidence(conclusion.case_id, conclusion.no_evidence or "unknown")

@@ -23,7 +23,7 @@ _KINDS = {
 
 
 def failure_sentence(failure: Data) -> str:
-    """What failed in one case and how surely: `crash: SIGSEGV in 2 of 2 runs`, `values: worst at [3, 17]: got …`."""
+    """What failed in one case and how surely: `crash: SIGSEGV, seen in 2 of 2 runs`, `values: worst at [3, 17]: got …`."""
     metrics = failure.get("metrics")
     if failure["status"] == words.MISMATCH:
         what = comparison_sentence(metrics) if metrics else "the outputs disagree, without any comparison recorded"
@@ -38,7 +38,7 @@ def certainty(failure: Data) -> str:
     """How often it was seen; empty where nothing is recorded."""
     attempts = failure.get("attempts") or {}
     same, total = attempts.get("same", 0), attempts.get("total", 0)
-    seen = f" in {integer(same)} of {integer(total)} runs" if total > 1 else ""
+    seen = f", seen in {integer(same)} of {integer(total)} runs" if total > 1 else ""
     if failure.get("flaky"):
         return f"{seen} (flaky: not reproduced when run alone)"
     return seen

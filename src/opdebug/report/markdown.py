@@ -14,6 +14,7 @@ from opdebug.report.hostile import code, escaped, identifier, json_block, prose
 from opdebug.report.numbers import count
 from opdebug.report.wording import (
     absence_sentence,
+    absences,
     axis_name,
     boundary_advice,
     explanation_sentence,
@@ -51,7 +52,9 @@ def render_report(analysis: Analysis) -> str:
         lines += _explanation(analysis)
         lines += _failures(analysis["failures"])
         lines += _section("Unsupported cases", [_refusal(refusal) for refusal in analysis["refusals"]])
-        lines += _section("No evidence", [_absence(analysis, case) for case in analysis["missing_cases"]])
+        lines += _section("No evidence", [
+            absence_sentence(case_ids, escaped(prose(reason, 240)), _quote)
+            for case_ids, reason in absences(analysis["missing_cases"], analysis["no_evidence"])])
     lines += _section("Warnings", [warning_sentence(warning, _quote) for warning in analysis["warnings"]])
     return "\n".join(lines)
 
@@ -106,11 +109,6 @@ def _refusal(refusal: Mapping[str, Any]) -> str:
     kind = f" ({escaped(identifier(refusal['kind'], 40))})" if refusal.get("kind") else ""
     message = f": {escaped(prose(refusal['message'], 240))}" if refusal.get("message") else ""
     return f"{_quote(refusal['case_id'])}{kind}{message}"
-
-
-def _absence(analysis: Analysis, case_id: str) -> str:
-    reason = analysis["no_evidence"].get(case_id)
-    return absence_sentence(case_id, None if reason is None else escaped(prose(reason, 240)), _quote)
 
 
 def _capital(sentence: str) -> str:

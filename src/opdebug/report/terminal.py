@@ -12,11 +12,12 @@ from typing import Any
 from opdebug.model import words
 from opdebug.report.columns import fill
 from opdebug.report.failure_wording import failure_sentence
-from opdebug.report.hostile import identifier
+from opdebug.report.hostile import identifier, prose
 from opdebug.report.numbers import count
 from opdebug.report.table import HEADER, case_table
 from opdebug.report.wording import (
     absence_sentence,
+    absences,
     boundary_advice,
     explanation_sentence,
     neighbour_sentence,
@@ -43,8 +44,8 @@ def render_terminal(analysis: Analysis, *, width: int, colour: bool, evidence: s
     lines += ["", *(_paint(line, analysis["status"], colour) for line in fill(verdict_sentence(analysis), columns))]
     lines += _listed("Explanation", [explanation_sentence(entry) for entry in analysis["explanation"]], columns, colour)
     lines += _failures(analysis["failures"], columns, colour)
-    lines += _listed("No evidence", [absence_sentence(case, analysis["no_evidence"].get(case))
-                                     for case in analysis["missing_cases"]], columns, colour)
+    lines += _listed("No evidence", [absence_sentence(case_ids, prose(reason, 240)) for case_ids, reason in
+                                     absences(analysis["missing_cases"], analysis["no_evidence"])], columns, colour)
     lines += _listed("Warnings", [warning_sentence(warning) for warning in analysis["warnings"]], columns, colour)
     if analysis["integration_hint"]:
         lines += ["", *fill(boundary_advice(), columns)]

@@ -1,8 +1,8 @@
 """The sentences of every report: from the plain data of an analysis to words, each on one line and safe to print.
 
-`verdict_sentence`, `neighbour_sentence`, `explanation_sentence`, `warning_sentence`, `absence_sentence` and
-`boundary_advice`; the sentence about a failing case is in failure_wording. Names of cases and values of axes are quoted
-with `plain_quote`; a format that needs more (Markdown) passes its own `quote`.
+`verdict_sentence`, `neighbour_sentence`, `explanation_sentence`, `warning_sentence`, `absences`,
+`absence_sentence` and `boundary_advice`; the sentence about a failing case is in failure_wording. Names of cases and
+values of axes are quoted with `plain_quote`; a format that needs more (Markdown) passes its own `quote`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opdebug.model import words
-from opdebug.report.hostile import identifier, prose
+from opdebug.report.hostile import identifier
 from opdebug.report.numbers import count, integer, number
 
 Data = Mapping[str, Any]
 Quote = Callable[[str], str]
 
+_NAMED = 8
 _STATUS = {words.PASSED: "passed", words.MISMATCH: "numerical mismatch", words.CRASH: "crash",
            words.UNSUPPORTED: "unsupported", None: "no result"}
 # What happens to a case, and what such an event is called.
@@ -169,9 +170,19 @@ def warning_sentence(warning: Data, quote: Quote = plain_quote) -> str:
             f"least {number(warning['needs_reference'])} in magnitude where the difference is largest")
 
 
-def absence_sentence(case_id: str, reason: str | None, quote: Quote = plain_quote) -> str:
-    """Why a planned case has no result."""
-    return f"{quote(case_id)}: {prose(reason, 240) if reason else 'no result was recorded'}"
+def absences(missing: Sequence[str], reasons: Mapping[str, str]) -> list[tuple[list[str], str]]:
+    """The cases without a result, those with one reason together, in order of their first."""
+    groups: dict[str, list[str]] = {}
+    for case_id in missing:
+        groups.setdefault(reasons.get(case_id) or "no result was recorded", []).append(case_id)
+    return [(case_ids, reason) for reason, case_ids in groups.items()]
+
+
+def absence_sentence(case_ids: Sequence[str], reason: str, quote: Quote = plain_quote) -> str:
+    """Why planned cases have no result; `reason` is safe to print already."""
+    others = len(case_ids) - _NAMED
+    names = ", ".join(quote(case_id) for case_id in case_ids[:_NAMED])
+    return f"{names}{f' and {integer(others)} more' if others > 0 else ''}: {reason}"
 
 
 def boundary_advice() -> str:
