@@ -19,7 +19,7 @@ import torch
 from opdebug.model.specs import Case
 from opdebug.worker.inputs import CannotBuild, build, digest
 from opdebug.worker.sources import Target
-from opdebug.worker.trees import named_tensors
+from opdebug.worker.trees import arguments_in, named_tensors
 
 _ELEMENT = re.compile(r"([A-Za-z_]\w*)\[(\d+)\]")
 _TORCH_CONSTANT = re.compile(r"torch\.([a-z]\w*)")
@@ -151,8 +151,11 @@ def arguments(case: Case, device: torch.device, given: GivenCases | None) -> Arg
         entry = given.get(source["index"])
     except CasesFailed as error:
         raise CannotBuild(str(error)) from None
+    tensors = [tensor for _, tensor in arguments_in(entry["args"], entry["kwargs"])]
+    if device.type != "cpu" and not any(tensor.device.type == device.type for tensor in tensors):
+        raise CannotBuild(f"none of the case's tensors is on {device.type}; make them with device=device in cases(device)")
     planned = sorted(str(spec.data.options.get("sha256")) for spec in case.inputs)
-    found = sorted(digest(tensor) for _, tensor in named_tensors((entry["args"], entry["kwargs"]), ""))
+    found = sorted(digest(tensor) for tensor in tensors)
     if planned != found:
         raise CannotBuild("cases() gave other values than when the run was planned; seed its random numbers")
     return Arguments({"args": entry["args"], "kwargs": entry["kwargs"]}, False)

@@ -19,6 +19,15 @@ class Graph(Protocol):
     def replay(self) -> None: ...
 
 
+def version_text(path: str) -> str | None:
+    """The first lines of a driver's version file, or None where there is none."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(400).strip() or None
+    except OSError:
+        return None
+
+
 class Device:
     """The device that cases run on, as `kind` ("cpu", "cuda", "npu") and `index` (None: the current one)."""
 

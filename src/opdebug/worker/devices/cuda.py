@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from opdebug.worker.devices.base import AcceleratorDevice
+from opdebug.worker.devices.base import AcceleratorDevice, version_text
 
 
 class CudaDevice(AcceleratorDevice):
@@ -15,5 +15,7 @@ class CudaDevice(AcceleratorDevice):
 
     def describe(self) -> dict[str, Any]:
         major, minor = torch.cuda.get_device_capability(self.index or 0)
-        return {**super().describe(), "capability": f"{major}.{minor}", "cuda": torch.version.cuda,
-                "hip": torch.version.hip, "arch_list": torch.cuda.get_arch_list()}
+        return {
+            **super().describe(), "capability": f"{major}.{minor}", "cuda": torch.version.cuda, "hip": torch.version.hip,
+            "driver": version_text("/proc/driver/nvidia/version"), "arch_list": torch.cuda.get_arch_list(),
+        }
