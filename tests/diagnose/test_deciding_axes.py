@@ -136,6 +136,13 @@ def test_together_names_the_combination_that_no_passing_case_has() -> None:
     assert entry["axes"] == {"mode": ["compile"], "shape": ["3x16x16"]}
 
 
+def test_a_refusal_is_not_held_against_a_combination() -> None:
+    cases = both_modes(case("small", x(2), n=0), case("large", x(64), n=0), case("refused", x(64), n=1))
+    analysis = analyse(cases, large_at_compile="crash", refused_at_compile="unsupported")
+    entry = next(e for e in analysis["explanation"] if e["kind"] == "together" and e["of"] == "failed")
+    assert entry["axes"] == {"mode": ["compile"], "shape": ["64"]}
+
+
 def test_an_argument_that_becomes_a_tensor_differs_in_that_attribute_alone() -> None:
     assert differing_sets(BATCH_NORM, "eval_none") == {
         "attribute:training": "train_none", "attribute:mean": "eval_stats"}

@@ -77,6 +77,15 @@ def test_a_hundred_levels_are_read():
     assert is_too_deep([value])
 
 
+@pytest.mark.parametrize("text", ['"["', '"[" , "]"', '"", "[", ""', '"\\"["', '{"}": "{"}'])
+def test_brackets_in_strings_do_not_count(text):
+    parse(f"[{text}]".encode())
+    hidden = ('["]",' * 101 + text + ',"["]' * 101).encode()
+    assert json.loads(hidden)
+    with pytest.raises(ValueError, match="nested deeper"):
+        parse(hidden)
+
+
 def test_a_missing_file_and_a_directory_are_said(tmp_path):
     with pytest.raises(OpdebugError, match=r"cannot read result .*none\.json: No such file or directory"):
         read_json(tmp_path / "none.json", "result")

@@ -45,8 +45,6 @@ def plan_of(config: dict[str, Any], *, created_at: str | None, code: Mapping[str
             command: list[str] | None, documents: Mapping[str, Any]) -> Plan:
     """Check everything that a run is made of. Raises OpdebugError; nothing has been written then."""
     validate_config(config, extended=True, allow_no_inputs=True)
-    if is_too_deep(config):
-        raise OpdebugError("operator config is nested too deeply to be recorded")
     manifest = new_manifest(
         run_type="debug", run_id=config["run_id"], created_at=created_at, code=code,
         command=config.get("command", command),
@@ -64,7 +62,10 @@ def plan_of(config: dict[str, Any], *, created_at: str | None, code: Mapping[str
     if not all(isinstance(key, str) for case in config["cases"] for key in case):
         raise OpdebugError("operator config cannot be written as JSON: a case has a key that is no string")
     body = {"format": FORMAT, "config": config, "manifest": manifest, "files": digests}
-    return Plan(body, at, plan_text(config), encoded)
+    text = plan_text(config)
+    if is_too_deep(config, text.config):
+        raise OpdebugError("operator config is nested too deeply to be recorded")
+    return Plan(body, at, text, encoded)
 
 
 def build(directory: Path, plan: Plan, views: Mapping[str, bytes]) -> Journal:

@@ -53,7 +53,7 @@ def parse(data: bytes) -> Any:
     """The JSON value in `data`, at most MAX_DEPTH deep. Raises ValueError saying what is wrong and where."""
     with collector_paused():
         value = _decoded(data, _STRICT)
-    if is_too_deep(value):
+    if is_too_deep(value, data):
         raise ValueError(f"nested deeper than {MAX_DEPTH} levels, the most that is read")
     return value
 
@@ -156,8 +156,10 @@ def write_all(handle: int, data: bytes) -> None:
         view = view[os.write(handle, view):]
 
 
-def is_too_deep(value: Any) -> bool:
-    """Whether `value` nests deeper than MAX_DEPTH."""
+def is_too_deep(value: Any, data: bytes = b"\\") -> bool:
+    """Whether `value` nests deeper than MAX_DEPTH; `data`, its JSON, lets a large value be judged without a walk."""
+    if _is_plainly_shallow(data):
+        return False
     level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(MAX_DEPTH):
         level = [
@@ -169,6 +171,20 @@ def is_too_deep(value: Any) -> bool:
         if not level:
             return False
     return True
+
+
+def _is_plainly_shallow(data: bytes) -> bool:
+    """True only if the brackets of `data` nest within MAX_DEPTH and none of them stands in a string."""
+    marks = data.translate(None, _UNMARKED)
+    if b"\\" in marks:
+        return False
+    # Without escapes a run of quotes is odd exactly where a bracket follows inside a string.
+    brackets = marks.replace(b'""', b"")
+    for _ in range(MAX_DEPTH):
+        if not brackets:
+            return True
+        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+    return not brackets
 
 
 @contextmanager
@@ -210,6 +226,7 @@ _SCALARS: dict[type, Callable[[Any], str]] = {
     bool: {True: "true", False: "false"}.__getitem__,
     type(None): {None: "null"}.__getitem__,
 }
+_UNMARKED = bytes(byte for byte in range(256) if byte not in b'[]{}"\\')
 _STRICT = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
 _TRUSTING = json.JSONDecoder(parse_constant=_no_constant)
 _COMPACT = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))

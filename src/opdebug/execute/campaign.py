@@ -1,4 +1,4 @@
-"""A run's cases, executed into its evidence: every attempt and every conclusion is written the moment it is known."""
+"""A run's cases, executed into its evidence: every failing attempt and every conclusion is written when it is known."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from collections.abc import Iterable, Iterator
 from opdebug.evidence.run import Run, file_name_for
 from opdebug.execute.pool import Attempt, Conclusion, Task
 from opdebug.execute.session import Session
+from opdebug.model.words import PASSED, UNSUPPORTED
 
 
 def execute(run: Run, session: Session, tasks: Iterable[Task]) -> Iterator[Conclusion]:
     """Run `tasks` in `session`, record into `run`, and yield each conclusion after it is on disk."""
     for happened in session.run(tasks):
         if isinstance(happened, Attempt):
-            run.event("attempt", {"case_id": happened.case_id, "worker": happened.worker, "alone": happened.alone,
-                                  "status": happened.status, "kind": happened.kind})
+            # A first run that needs no second opinion is in the result that follows it.
+            if happened.alone or happened.status not in (PASSED, UNSUPPORTED):
+                run.event("attempt", {"case_id": happened.case_id, "worker": happened.worker, "alone": happened.alone,
+                                      "status": happened.status, "kind": happened.kind})
             continue
         _record(run, happened)
         yield happened

@@ -190,6 +190,8 @@ def _is_tolerance(value: Any) -> bool:
 
 def _finite(value: Any) -> float | None:
     """`value` as a float, or None when it is no finite number (an integer beyond float64 counts as none)."""
+    if type(value) is float:
+        return value if math.isfinite(value) else None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     try:
