@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from opdebug.evidence.json_files import MAX_BYTES, compact_line, parse, parse_own, write_all
+from opdebug.evidence.json_files import MAX_BYTES, MAX_DEPTH, compact_line, is_too_deep, parse_own, write_all
 from opdebug.model.errors import OpdebugError
 
 FIRST_PREV = "0" * 64
@@ -150,10 +150,9 @@ class Journal:
         Raises OpdebugError when the body is no JSON or the line cannot be written; the journal is then as before.
         """
         line = self._line(event, body, at)
-        try:
-            value: dict[str, Any] = parse(line)
-        except ValueError as error:
-            raise OpdebugError(f"{event} event cannot be recorded: {error}") from None
+        value: dict[str, Any] = parse_own(line)
+        if is_too_deep(value, line):
+            raise OpdebugError(f"{event} event cannot be recorded: nested deeper than {MAX_DEPTH} levels")
         self._write(line)
         return value
 

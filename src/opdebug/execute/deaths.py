@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from opdebug.model import failures
-from opdebug.model.words import CRASH
+from opdebug.model.results import base_result
 
 # The user's code has run by then, and what it damaged may show only when memory is freed.
 _BLAMED_STAGES = ("candidate", "comparison", "idle")
@@ -17,14 +16,14 @@ _OURS = "/opdebug/worker/"
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$', re.MULTILINE)
 
 
-def conclude(death: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, Any]:
+def conclude(death: Mapping[str, Any], request: Mapping[str, Any], case: Mapping[str, Any] | None) -> dict[str, Any]:
     """The reply that stands for a worker's death: `{"result": …}` if the candidate is to blame, else `{"no_evidence": …}`.
 
-    `death` is the host's message; `limits` has `timeout_s` and `memory_limit` for the wording.
+    `death` is the host's message, `request` what the host had loaded, `case` the case that was running, if any.
     """
-    how = _how(death, limits)
+    how = _how(death, request)
     stage = death["stage"]
-    if stage not in _BLAMED_STAGES or not death["note"]:
+    if stage not in _BLAMED_STAGES or case is None:
         what = {"start": "the worker could not start", "inputs": "the inputs could not be built",
                 "reference": "the reference failed"}.get(stage, "the worker was lost before the case began")
         reason = f"{what}: {how}"
@@ -38,7 +37,7 @@ def conclude(death: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, A
     names = [m["name"] for m in theirs]
     what = death["signal"] or (f"exit {death['exit_code']}" if kind == "exit" else "")
     result = {
-        **json.loads(death["note"]), "status": CRASH, "error": how,
+        **base_result(case, request, death["note"].split()), "error": how,
         "failure": {
             "kind": kind, "signature": failures.signature(kind, what, "", names), "message": how, "exception": None,
             "signal": death["signal"], "exit_code": death["exit_code"], "errors": failures.device_codes(death["log"]),

@@ -76,11 +76,11 @@ class _Lane:
 
 
 class Pool:
-    """Runs tasks on `lanes` workers of one host. `limits` are the load request's, for wording deaths."""
+    """Runs tasks on `lanes` workers of one host. `request` is what the host has loaded."""
 
-    def __init__(self, link: Link, limits: Mapping[str, Any], lanes: int = 1) -> None:
+    def __init__(self, link: Link, request: Mapping[str, Any], lanes: int = 1) -> None:
         self._link = link
-        self._limits = limits
+        self._request = request
         self._lanes = [_Lane() for _ in range(lanes)]
         self._pending: deque[_Job] = deque()
         self._again: deque[_Job] = deque()
@@ -115,7 +115,7 @@ class Pool:
                     return reply
                 if not channel and reply["type"] == "died":
                     lane.channel = None
-                    return conclude(reply, self._limits)
+                    return conclude(reply, self._request, None)
 
     # -- lanes --------------------------------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ class Pool:
         self._pending.extendleft(reversed(lane.queue))
         lane.queue.clear()
         if in_flight is not None:
-            yield from self._settle(lane, in_flight, conclude(message, self._limits))
+            yield from self._settle(lane, in_flight, conclude(message, self._request, in_flight.task.case))
         lane.channel = None
 
     # -- second opinions ----------------------------------------------------------------------------------------

@@ -32,7 +32,10 @@ def digest(tensor: torch.Tensor) -> str:
     parts = _components(tensor)
     if parts is not None:
         return hashlib.sha256("".join(digest(part) for part in parts).encode()).hexdigest()
-    plain = bits(tensor.detach().resolve_conj().resolve_neg()).cpu().contiguous()
+    if tensor.device.type == "cpu" and tensor.is_contiguous() and not (tensor.is_conj() or tensor.is_neg()):
+        plain = tensor
+    else:
+        plain = bits(tensor.detach().resolve_conj().resolve_neg()).cpu().contiguous()
     size = plain.numel() * plain.element_size()
     if size == 0:
         return hashlib.sha256().hexdigest()

@@ -42,6 +42,7 @@ class _Worker:
         self.decoder = protocol.Decoder()
         self.waiting = 0
         self.has_started = False
+        self.is_blocked = False
         self.since = time.monotonic()
         self.killed_for: str | None = None
 
@@ -59,6 +60,7 @@ class Host:
         self._outgoing = outgoing
         self._decoder = protocol.Decoder()
         self._pending = bytearray()
+        self._is_blocked = False
         self._selector = selectors.DefaultSelector()
         self._workers: dict[int, _Worker] = {}
         self._children: dict[int, subprocess.Popen[bytes]] = {}
@@ -67,6 +69,7 @@ class Host:
         self._forkable = False
         self._closing = False
         self._last_sent = time.monotonic()
+        self._last_looked = time.monotonic()
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -93,8 +96,11 @@ class Host:
                     self._write_worker(self._workers[key.data])
                 if events & selectors.EVENT_READ and key.data in self._workers:
                     self._read_worker(self._workers[key.data])
-        self._enforce()
-        if time.monotonic() - self._last_sent > _HEARTBEAT_S:
+        now = time.monotonic()
+        if now - self._last_looked >= _TICK_S:
+            self._last_looked = now
+            self._enforce()
+        if now - self._last_sent > _HEARTBEAT_S:
             self._send({"type": "alive"})
 
     def _send(self, document: Mapping[str, Any]) -> None:
@@ -113,11 +119,11 @@ class Host:
             pass
         except OSError:
             self._closing = True
-        registered = self._outgoing in self._selector.get_map()
-        if self._pending and not registered:
+        if self._pending and not self._is_blocked:
             self._selector.register(self._outgoing, selectors.EVENT_WRITE, None)
-        elif not self._pending and registered:
+        elif not self._pending and self._is_blocked:
             self._selector.unregister(self._outgoing)
+        self._is_blocked = bool(self._pending)
 
     # -- the controller -----------------------------------------------------------------------------------------
 
@@ -212,8 +218,10 @@ class Host:
             pass
         except OSError:
             worker.outgoing.clear()
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.outgoing else 0)
-        self._selector.modify(worker.stream, events, worker.channel)
+        if bool(worker.outgoing) != worker.is_blocked:
+            worker.is_blocked = bool(worker.outgoing)
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if worker.is_blocked else 0)
+            self._selector.modify(worker.stream, events, worker.channel)
 
     def _read_worker(self, worker: _Worker) -> None:
         try:

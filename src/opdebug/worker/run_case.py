@@ -7,7 +7,6 @@ process died) is concluded by whoever buries the worker, from the stage in the m
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 import traceback
@@ -20,8 +19,9 @@ import torch
 from opdebug.judge.judgement import Judgement, judge
 from opdebug.judge.policies import Policy, policy
 from opdebug.model import failures
+from opdebug.model.results import base_result, is_lifted, reference_device
 from opdebug.model.specs import Case
-from opdebug.model.words import CRASH, MISMATCH, PASSED, SCHEMA_VERSION, UNSUPPORTED
+from opdebug.model.words import CRASH, MISMATCH, PASSED, UNSUPPORTED
 from opdebug.worker.call import Arguments, GivenCases, arguments, bind
 from opdebug.worker.devices import device as device_named
 from opdebug.worker.inputs import CannotBuild, digest
@@ -62,18 +62,19 @@ class Runner:
         self._device = device_named(request["device"])
         self._device.select()
         self.given = None if sources.cases is None else GivenCases(sources.cases, self._device.torch_device)
-        self._lifted = sources.reference is None or request.get("reference_dtype") == "float64"
-        where = request.get("reference_device") or ("cpu" if sources.reference is None else request["device"])
-        self._reference_device = device_named(where)
+        self._lifted = is_lifted(request)
+        self._reference_device = device_named(reference_device(request))
         self._policies: dict[str, Policy] = {}
 
-    def run(self, case: Case, tolerance: Mapping[str, Any], reference_lost: str | None = None) -> dict[str, Any]:
-        """Run one case to its reply; never raises for what the user's code does.
+    def run(self, document: Mapping[str, Any], tolerance: Mapping[str, Any],
+            reference_lost: str | None = None) -> dict[str, Any]:
+        """Run the case of a case document to its reply; never raises for what the user's code does.
 
         `reference_lost` says how the reference killed an earlier worker: it is not called again, and the candidate is
         called only to see whether it refuses or crashes.
         """
         self._marker.set("inputs")
+        case = Case.from_document(document)
         try:
             given = arguments(case, self._device.torch_device, self.given)
         except CannotBuild as error:
@@ -84,11 +85,12 @@ class Runner:
         tensors = dict(tensors_in(given.tree))
         self._marker.set("reference")
         reference = self._run_reference(case, given, tensors, reference_lost)
-        base = self._base(case, tensors)
-        self._marker.write_note(json.dumps(base).encode())
+        digests = self._digests(case, tensors)
+        self._marker.write_note(" ".join(digests).encode())
         self._marker.set("candidate")
         candidate = self._run_candidate(case.mode, given)
         self._marker.set("comparison")
+        base = base_result(document, self._request, digests)
         if reference.error is not None:
             return _without_reference(base, reference.error, candidate.error)
         if candidate.error is not None:
@@ -115,11 +117,12 @@ class Runner:
         try:
             # Both calls work on copies: what the case was given stays as it is, to be compared with.
             ran.tree = self._for_reference(given.tree)
-            versions = _versions(ran.tree)
+            written = [tensor for _, tensor in tensors_in(ran.tree)]
+            versions = _versions(written)
             function, args, kwargs = bind(target, Arguments(ran.tree, given.are_named))
             ran.output = function(*args, **kwargs)
             self._reference_device.synchronize()
-            ran.wrote = _versions(ran.tree) != versions
+            ran.wrote = _versions(written) != versions
         except BaseException as error:
             ran.error = error
         return ran
@@ -184,21 +187,11 @@ class Runner:
         result["failure"] = _failure(kind, signature, finding.message or kind)
         return {"result": result}
 
-    def _base(self, case: Case, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
-        """All of a result that is known before the candidate runs."""
-        target = self._sources.reference
-        how = "candidate" if target is None else "expression" if target.is_expression else "callable"
-        # A given case's digests equal the plan's, or it would not have got this far.
-        digests = ([spec.data.options.get("sha256") for spec in case.inputs] if "source" in case.extra
-                   else [digest(tensor) for tensor in tensors.values()])
-        return {
-            "schema_version": SCHEMA_VERSION, "case_id": case.id, "status": CRASH, "comparisons": [],
-            "timing_us": None, "source": "opdebug run", "failure": None, "checks": [],
-            "executed": {"device": str(self._device.torch_device), "mode": case.mode, "proof": None},
-            "inputs": [{"name": spec.name, "sha256": sha256} for spec, sha256 in zip(case.inputs, digests)],
-            "reference": {"how": how, "device": str(self._reference_device.torch_device), "lifted": self._lifted},
-            "environment_ref": "environment.json",
-        }
+    def _digests(self, case: Case, tensors: dict[str, torch.Tensor]) -> list[str]:
+        """The digests of the inputs; a given case's equal the plan's, or it would not have got this far."""
+        if "source" in case.extra:
+            return [str(spec.data.options.get("sha256")) for spec in case.inputs]
+        return [digest(tensor) for tensor in tensors.values()]
 
     def _is_wider(self, tensors: dict[str, torch.Tensor], reference: Any, candidate: Any) -> bool:
         """Whether the reference's floating outputs may be of a wider type than the candidate's."""
@@ -217,13 +210,12 @@ class Runner:
 
         An input that the candidate also returns is an output by its interface, and was judged as one.
         """
-        own = dict(tensors_in(candidate.tree))
-        written = changed(tensors, own)
+        written = changed(tensors, candidate.tree)
         planned = changed(self._for_reference(tensors), dict(tensors_in(reference.tree))) if reference.wrote else []
         if not written and not planned:
             return Judgement(True, None, None, [])
         names = {spec.extra["argument"]: spec.name for spec in case.inputs if "argument" in spec.extra}
-        expected = dict(tensors_in(reference.tree))
+        own, expected = dict(tensors_in(candidate.tree)), dict(tensors_in(reference.tree))
         findings: list[dict[str, Any]] = []
         messages = []
         for path in sorted({*written, *planned}):
@@ -239,9 +231,9 @@ class Runner:
         return Judgement(not messages, "mutation" if messages else None, "; ".join(messages) or None, findings)
 
 
-def _versions(tree: Any) -> list[int]:
-    """The write counters of all tensors: they tell cheaply that nothing was written, though not what was."""
-    return [tensor._version for _, tensor in tensors_in(tree)]
+def _versions(tensors: list[torch.Tensor]) -> list[int]:
+    """The write counters: they tell cheaply that nothing was written, though not what was."""
+    return [tensor._version for tensor in tensors]
 
 
 def _precision(tensor: torch.Tensor) -> int:

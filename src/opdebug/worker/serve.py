@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from opdebug.model.specs import Case
 from opdebug.worker import protocol
 from opdebug.worker.collect import collect
 from opdebug.worker.run_case import Runner
@@ -58,4 +57,4 @@ def _answer(runner: Runner, sources: Sources, request: Mapping[str, Any], messag
         marker.set("inputs")
         assert runner.given is not None
         return {**collect(runner.given, sources, request["cases"]), "tolerance": sources.cases_tolerance}
-    return runner.run(Case.from_document(message["case"]), message["tolerance"], message.get("reference_lost"))
+    return runner.run(message["case"], message["tolerance"], message.get("reference_lost"))

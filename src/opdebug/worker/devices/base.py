@@ -6,6 +6,7 @@ functions, which is how both CUDA and the NPU plug-in present themselves.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -36,7 +37,7 @@ class Device:
     def __init__(self, index: int | None = None) -> None:
         self.index = index
 
-    @property
+    @functools.cached_property
     def torch_device(self) -> torch.device:
         return torch.device(self.kind) if self.index is None else torch.device(self.kind, self.index)
 
