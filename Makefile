@@ -5,6 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
+SKILL := skills/ascend-operator-debug
+SKILL_VENV := .venv-skill
+SKILL_READY := $(SKILL_VENV)/.ready
 
 .PHONY: demo test lint skill-lint bench clean
 
@@ -26,11 +29,23 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The validator and the scanner pull in much that nothing else needs, so they live apart. Nothing is looked up or sent.
+$(SKILL_READY): requirements-skill.txt
+	$(PYTHON) -m venv $(SKILL_VENV)
+	$(SKILL_VENV)/bin/pip install --quiet -r requirements-skill.txt
+	touch $(SKILL_READY)
+
+skill-lint: $(SKILL_READY)
+	find $(SKILL) -name __pycache__ -prune -exec rm -r {} +
+	$(SKILL_VENV)/bin/agentskills validate $(SKILL)
+	$(SKILL_VENV)/bin/skill-scanner scan $(SKILL) --format json --compact --use-behavioral --fail-on-severity info
+
 bench: $(READY)
 	$(BIN)/python benchmarks/bench_run.py
 	$(BIN)/python benchmarks/bench_startup.py
 	$(BIN)/python benchmarks/bench_evidence.py
 	$(BIN)/python benchmarks/bench_analysis.py
+	$(BIN)/python benchmarks/bench_skill.py
 
 clean:
-	rm -rf $(VENV) .opdebug .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(SKILL_VENV) .opdebug .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

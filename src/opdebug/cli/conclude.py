@@ -2,62 +2,86 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
+from pathlib import Path
 from typing import Any
 
+from opdebug.cli.output import print_json, print_text
 from opdebug.diagnose.analysis import analyze_documents
 from opdebug.diagnose.summary import exit_code, run_document
 from opdebug.evidence.json_files import document_bytes
-from opdebug.evidence.manifest import TERMINAL
 from opdebug.evidence.run import Run
 from opdebug.model.words import DIAGNOSED, INCONCLUSIVE, PASSED
 from opdebug.report.markdown import render_report
 from opdebug.report.terminal import render_terminal
 
 MANIFEST_STATUS = {PASSED: "passed", DIAGNOSED: "failed", INCONCLUSIVE: "inconclusive"}
-ARTIFACTS = (("analysis", "analysis", "analysis.json"), ("report", "report", "report.md"))
+ANALYSIS, REPORT = "analysis.json", "report.md"
+ARTIFACTS = (("analysis", "analysis", ANALYSIS), ("report", "report", REPORT))
 
 
-def analysis_of(run: Run) -> dict[str, Any]:
-    """The extended analysis of a run as it is now."""
+def analysis_of(run: Run, *, extended: bool = True) -> dict[str, Any]:
+    """The analysis of a run as it is now."""
     state = run.state()
     return analyze_documents(state.config, state.matrix, {"results": state.results},
-                             no_evidence=state.no_evidence, extended=True)
+                             no_evidence=state.no_evidence if extended else None, extended=extended)
 
 
 def conclude(run: Run, *, as_json: bool) -> int:
-    """Write analysis and report, close the run, print the answer, and return the exit code of the verdict.
-
-    A run with every case concluded is finished; one with cases missing stays open, so that it can be resumed.
-    """
-    analysis = analysis_of(run)
-    state = run.state()
-    files = {"analysis.json": document_bytes(analysis), "report.md": render_report(analysis).encode("utf-8")}
-    if state.manifest["status"] not in TERMINAL:
-        if analysis["missing_cases"]:
-            for path, data in files.items():
-                run.store(path, data, replace=True)
-        else:
-            run.finish(MANIFEST_STATUS[analysis["status"]], files=files, artifacts=ARTIFACTS)
-    run.close()
+    """Write analysis and report, close the run, print the answer, and return the exit code of the verdict."""
+    analysis = concluded(run)
     show(run, analysis, as_json=as_json)
     return exit_code(analysis)
 
 
+def concluded(run: Run, *, updated_at: str | None = None) -> dict[str, Any]:
+    """Write the extended analysis and its report, close the run, and return the analysis.
+
+    The run is finished, except one that `opdebug run` made and that has cases missing: it can still be resumed.
+    """
+    analysis = analysis_of(run)
+    resumable = "execution" in run.state().config and bool(analysis["missing_cases"])
+    settle(run, analysis, finish=not resumable, updated_at=updated_at)
+    return analysis
+
+
+def settle(run: Run, analysis: dict[str, Any], *, finish: bool, updated_at: str | None = None) -> None:
+    """Write analysis and report and close the run; `finish` ends it by the verdict unless it has ended already."""
+    if finish and not run.state().terminal:
+        end(run, analysis, updated_at=updated_at)
+    else:
+        for path, data in _files(analysis).items():
+            run.store(path, data, replace=True)
+    run.close()
+
+
+def end(run: Run, analysis: dict[str, Any], *, updated_at: str | None = None) -> None:
+    """Finish a run by the verdict, with analysis and report as artifacts. Raises OpdebugError if it has ended already."""
+    run.finish(MANIFEST_STATUS[analysis["status"]], files=_files(analysis), artifacts=ARTIFACTS, updated_at=updated_at)
+
+
+def document_of(run: Run, analysis: dict[str, Any]) -> dict[str, Any]:
+    """The run document; `analysis` and `report` are null while these files do not exist."""
+    where = run.directory
+    document = run_document(
+        analysis, run_id=run.state().config["run_id"], output_dir=str(where), analysis_path=str(where / ANALYSIS),
+        report_path=str(where / REPORT), manifest_path=str(where / "manifest.json"),
+    )
+    absent = [key for key in ("analysis", "report") if not Path(document[key]).is_file()]
+    return {**document, **dict.fromkeys(absent)}
+
+
 def show(run: Run, analysis: dict[str, Any], *, as_json: bool) -> None:
     """The answer on stdout: one JSON document, or the report for people."""
-    where = run.directory
     if as_json:
-        document = run_document(
-            analysis, run_id=run.state().config["run_id"], output_dir=str(where), analysis_path=str(where / "analysis.json"),
-            report_path=str(where / "report.md"), manifest_path=str(where / "manifest.json"),
-        )
-        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+        print_json(document_of(run, analysis))
         return
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size((120, 40)).columns
-    text = render_terminal(analysis, width=width, colour=colour, evidence=str(where))
-    sys.stdout.write(text.encode(sys.stdout.encoding or "utf-8", "replace").decode(sys.stdout.encoding or "utf-8"))
+    print_text(render_terminal(analysis, width=width, colour=colour, evidence=str(run.directory)))
+
+
+def _files(analysis: dict[str, Any]) -> dict[str, bytes]:
+    return {ANALYSIS: document_bytes(analysis), REPORT: render_report(analysis).encode("utf-8", "backslashreplace")}

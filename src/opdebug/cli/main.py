@@ -24,6 +24,9 @@ COMMANDS = {
 }
 """Each command is the module of its name in this package, with `configure(parser)` and `execute(options) -> int`."""
 
+_LONGEST_LINE = 2000
+_MOST_PROBLEMS = 50
+
 
 def _module(command: str) -> str:
     return f"opdebug.cli.{command.replace('-', '_')}"
@@ -72,5 +75,11 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _complain(problems: Sequence[str]) -> None:
-    lines = problems if len(problems) == 1 else [f"{len(problems)} problems:", *(f"  - {p}" for p in problems)]
+    # A problem may quote a stranger's document: nothing of it may act on the terminal or fill it.
+    from opdebug.report.hostile import identifier
+
+    shown = ["\n".join(identifier(line, _LONGEST_LINE) for line in problem.split("\n")) for problem in problems]
+    rest = len(shown) - _MOST_PROBLEMS
+    more = [f"  and {rest} more"] if rest > 0 else []
+    lines = shown if len(shown) == 1 else [f"{len(shown)} problems:", *(f"  - {p}" for p in shown[:_MOST_PROBLEMS]), *more]
     sys.stderr.write("opdebug: " + "\n".join(lines) + "\n")

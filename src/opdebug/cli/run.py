@@ -37,17 +37,18 @@ def execute(options: argparse.Namespace) -> int:
     plan = run_options.draft(options)
     modes = operators.split_modes(options.mode) if options.mode else []
     settings = run_options.execution(options, plan, modes)
-    with _session(options, plan, settings) as session:
+    with session_for(options, plan, settings) as session:
         cases, tolerance = _cases_and_tolerance(options, plan, modes, session)
         config = plan.config([case.to_document() for case in cases], tolerance, settings)
         directory = Path(options.output_dir or Path(".opdebug/runs") / config["run_id"])
         command = ["opdebug", *sys.argv[1:]] if sys.argv[1:2] == ["run"] else ["opdebug", "run"]
         run = Run.create(directory, config, code=code_identity(Path.cwd()), command=command,
                          environment=session.ready["environment"])
-        return _carry_out(run, session, [Task(c.to_document(), _tolerance_of(c, tolerance)) for c in cases], options)
+        return _carry_out(run, session, [Task(c.to_document(), tolerance_of(c, tolerance)) for c in cases], options)
 
 
-def _session(options: argparse.Namespace, plan: Draft, settings: Mapping[str, Any]) -> Session:
+def session_for(options: argparse.Namespace, plan: Draft, settings: Mapping[str, Any]) -> Session:
+    """The worker host that `plan` needs, not started yet."""
     request = run_options.load_request(options, plan, settings)
     return Session(request, LocalLauncher(options.python), lanes=options.jobs)
 
@@ -75,6 +76,14 @@ def _collected(session: Session, modes: Sequence[str]) -> tuple[list[Case], Mapp
     found = session.collect()
     if found["error"]:
         raise OpdebugError(f"{found['error']} (after {len(found['cases'])} cases)")
+    return cases_of(found, modes)
+
+
+def cases_of(found: Mapping[str, Any], modes: Sequence[str]) -> tuple[list[Case], Mapping[str, Any] | None]:
+    """The cases that a cases function gave, each in its own mode or else in `modes`, and the tolerance of its file.
+
+    Raises OpdebugError for a mode or a tolerance that is none.
+    """
     tolerance = found["tolerance"]
     if tolerance is not None and not (isinstance(tolerance, dict) and tolerance):
         raise OpdebugError("TOLERANCE in the cases file must be a dict such as {'atol': 1e-5, 'rtol': 1e-5}")
@@ -86,9 +95,10 @@ def _collected(session: Session, modes: Sequence[str]) -> tuple[list[Case], Mapp
     return cases, tolerance
 
 
-def _tolerance_of(case: Case, tolerance: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The case's own numbers where it has some, the run's for the rest."""
-    return {**tolerance, **case.extra.get("tolerance", {})}
+def tolerance_of(case: Case, tolerance: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The case's own numbers where it has some, the run's for the rest; a number that neither gives is 0."""
+    own = case.extra.get("tolerance")
+    return {"atol": 0.0, "rtol": 0.0, **tolerance, **own, "policy": "allclose"} if own else tolerance
 
 
 def _carry_out(run: Run, session: Session, tasks: Sequence[Task], options: argparse.Namespace) -> int:
@@ -127,8 +137,8 @@ def _resume(options: argparse.Namespace) -> int:
     state = run.state()
     concluded = {row["case_id"] for row in state.results}
     cases = [Case.from_document(document) for document in config["cases"] if document["id"] not in concluded]
-    tasks = [Task(case.to_document(), _tolerance_of(case, config["tolerance"])) for case in cases]
+    tasks = [Task(case.to_document(), tolerance_of(case, config["tolerance"])) for case in cases]
     if not tasks:
         return conclude(run, as_json=options.json)
-    with _session(options, replace(plan, files=files), settings) as session:
+    with session_for(options, replace(plan, files=files), settings) as session:
         return _carry_out(run, session, tasks, options)

@@ -1,7 +1,15 @@
-"""Every file in `cases/` is an operator failure of the pinned torch that happened to somebody, or one that was fixed.
+"""Runs a file of `cases/` through the command line and holds what comes out against what the file expects.
 
-`opdebug run` must find each of them: the status of every case, the verdict, the confirmation in a fresh worker, and in
-its explanation the axes that decide. What a file expects is read from its text, so that this process needs no torch.
+Every file is an operator failure of the pinned torch that happened to somebody, or one that has been repaired since.
+Beside `candidate`, `reference` and `cases` it assigns
+
+- MODES, and EXPECT: the status of every case, `<id>@<mode>` where there are two modes
+- AXIS: the axes, separated by commas, that the explanation must name
+- KIND: the status that the file is about; SOURCE: the public issue, or where else the failure comes from
+- NEEDS, where the failure shows on some processors only: a machine name or a flag of /proc/cpuinfo
+- TOLERANCE, where the default one would be too wide: `opdebug run` takes it from there
+
+These are read from the text, so that the testing process needs no torch.
 """
 
 from __future__ import annotations
@@ -11,13 +19,13 @@ import json
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from opdebug.model.words import EXIT_OF_VERDICT, FAILING, UNSUPPORTED
+from opdebug.model.words import DIAGNOSED, EXIT_OF_VERDICT, FAILING, INCONCLUSIVE, PASSED, UNSUPPORTED
 
 FILES = sorted((Path(__file__).parent / "cases").glob("*.py"))
 LIMIT_S = 300
@@ -38,8 +46,9 @@ def expectations(path: Path) -> dict[str, Any]:
 def run(path: Path, modes: Iterable[str], directory: Path) -> subprocess.CompletedProcess[str]:
     """`opdebug run` over the file as a user would call it, with the evidence in `directory`."""
     return subprocess.run(
-        [sys.executable, "-m", "opdebug", "run", "--candidate", f"{path}:candidate", "--reference", f"{path}:reference",
-         "--cases", f"{path}:cases", "--mode", ",".join(modes), "--json", "--quiet", "--output-dir", str(directory)],
+        [sys.executable, "-m", "opdebug", "run", "--candidate", f"{path}:candidate",
+         "--reference", f"{path}:reference", "--cases", f"{path}:cases", "--mode", ",".join(modes), "--json", "--quiet",
+         "--output-dir", str(directory)],
         capture_output=True, text=True, timeout=LIMIT_S,
     )
 
@@ -55,7 +64,7 @@ def explained_axes(document: dict[str, Any]) -> set[str]:
     return axes
 
 
-def differences(path: Path, directory: Path) -> list[str]:
+def compare_with_expectations(path: Path, directory: Path) -> list[str]:
     """Run the file and say, one line each, what did not come out as it expects; nothing if all did."""
     wanted = expectations(path)
     ended = run(path, wanted["MODES"], directory)
@@ -80,8 +89,8 @@ def differences(path: Path, directory: Path) -> list[str]:
 
 def _verdict(statuses: set[str]) -> str:
     if statuses & set(FAILING):
-        return "diagnosed"
-    return "inconclusive" if UNSUPPORTED in statuses else "passed"
+        return DIAGNOSED
+    return INCONCLUSIVE if UNSUPPORTED in statuses else PASSED
 
 
 def _processor_has(feature: str) -> bool:
@@ -93,9 +102,26 @@ def _processor_has(feature: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_the_run_finds_what_the_file_expects(path: Path, tmp_path: Path) -> None:
-    needed = expectations(path).get("NEEDS")
-    if needed is not None and not _processor_has(needed):
-        pytest.skip(f"this failure shows on a processor with {needed}")
-    assert differences(path, tmp_path / "run") == []
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`case_file` is every file; in a module that sets MODES, every file with these modes."""
+    if "case_file" in metafunc.fixturenames:
+        modes = getattr(metafunc.module, "MODES", None)
+        files = [path for path in FILES if modes is None or expectations(path).get("MODES") == modes]
+        metafunc.parametrize("case_file", files, ids=[path.stem for path in files])
+
+
+@pytest.fixture
+def differences(tmp_path: Path) -> Callable[[Path], list[str]]:
+    """`compare_with_expectations` in a directory of its own; skips where the processor cannot show the failure."""
+    def of(path: Path) -> list[str]:
+        needed = expectations(path).get("NEEDS")
+        if needed is not None and not _processor_has(needed):
+            pytest.skip(f"this failure shows on a processor with {needed}")
+        return compare_with_expectations(path, tmp_path / "run")
+    return of
+
+
+@pytest.fixture
+def constants(case_file: Path) -> dict[str, Any]:
+    """What the file assigns at its top level."""
+    return expectations(case_file)
