@@ -29,8 +29,8 @@ def config(cases: int) -> dict[str, Any]:
         "operator": {"name": "softmax", "invocation": "torch.softmax(x, dim=dim)", "reference": "float64 on CPU"},
         "tolerance": {"atol": 0.001, "rtol": 0.001},
         "cases": [
-            {"id": f"case-{i:06d}", "mode": "eager", "attributes": {"dim": -1}, "inputs": [{**spec, "shape": [4, 1 + i % 300]}]}
-            for i in range(cases)
+            {"id": f"case-{i:06d}", "mode": "eager", "attributes": {"dim": -1},
+             "inputs": [{**spec, "shape": [4, 1 + i % 300]}]} for i in range(cases)
         ],
     }
 

@@ -98,7 +98,8 @@ def process():
 
     def run(*words: Any, environment: dict[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
         path = os.pathsep.join([str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])])
-        return subprocess.run([sys.executable, "-m", "opdebug", *map(str, words)], capture_output=True, text=True, check=False,
-                              timeout=60, env={**os.environ, "PYTHONPATH": path, **(environment or {})}, **options)
+        return subprocess.run([sys.executable, "-m", "opdebug", *map(str, words)], capture_output=True, text=True,
+                              check=False, timeout=60, env={**os.environ, "PYTHONPATH": path, **(environment or {})},
+                              **options)
 
     return run

@@ -106,17 +106,17 @@ def test_record_checks_in_the_order_of_the_contract(place, result_of):
     run = place.filled(a="passed", b="missing")
     torn, invalid = place.file(b"{"), place.file(result_of("a", "crash", error=""))
     repeated = place.file(result_of("a"))
-    with pytest.raises(OpdebugError, match="^cannot read operator result"):
+    with pytest.raises(OpdebugError, match=r"^cannot read operator result"):
         lifecycle.record(run, result_path=torn)
-    with pytest.raises(OpdebugError, match="^crash result requires error$"):
+    with pytest.raises(OpdebugError, match=r"^crash result requires error$"):
         lifecycle.record(run, result_path=invalid)
-    with pytest.raises(OpdebugError, match="^case already recorded: a$"):
+    with pytest.raises(OpdebugError, match=r"^case already recorded: a$"):
         lifecycle.record(run, result_path=repeated)
     (run / "results.json").write_text("{")
-    with pytest.raises(OpdebugError, match="^cannot read results"):
+    with pytest.raises(OpdebugError, match=r"^cannot read results"):
         lifecycle.record(run, result_path=torn)
     (run / "case-matrix.json").write_text("{")
-    with pytest.raises(OpdebugError, match="^cannot read case matrix"):
+    with pytest.raises(OpdebugError, match=r"^cannot read case matrix"):
         lifecycle.record(run, result_path=torn)
 
 

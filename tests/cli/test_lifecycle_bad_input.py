@@ -203,11 +203,13 @@ def test_a_full_disk_keeps_what_was_recorded(place, command, result_of, monkeypa
     assert command("record", run, path)[0] == 0
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-                    lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(max_size=8), children, max_size=4),
-                    max_leaves=12)
+SCALAR = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+KEY = st.text(max_size=8)
+JSON = st.recursive(
+    SCALAR, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEY, inner, max_size=4), max_leaves=12)
 RESULT = st.fixed_dictionaries({}, optional={
-    "schema_version": st.just(1) | JSON, "case_id": st.just("a") | JSON, "status": st.sampled_from(["passed", "crash"]) | JSON,
+    "schema_version": st.just(1) | JSON, "case_id": st.just("a") | JSON,
+    "status": st.sampled_from(["passed", "crash"]) | JSON,
     "comparisons": st.lists(st.fixed_dictionaries({"output": st.just("o") | JSON, "max_abs": JSON})) | JSON,
     "error": JSON, "timing_us": JSON, "source": JSON, "extra": JSON,
 })

@@ -132,12 +132,13 @@ def test_report_shows_what_another_tool_of_the_contract_made(place, command):
 def unable_to_write(folder):
     """This process may read `folder` and not write to it, whoever it runs as."""
     below = [folder, *folder.rglob("*")]
-    above = [path for path in folder.parents if not path.stat().st_mode & stat.S_IXOTH]
+    passable = stat.S_IXGRP | stat.S_IXOTH
+    above = [path for path in folder.parents if path.stat().st_mode & passable != passable]
     before = {path: path.stat().st_mode for path in below + above}
     for path in below:
         path.chmod(0o555 if path.is_dir() else 0o444)
     for path in above:
-        path.chmod(before[path] | stat.S_IXOTH)
+        path.chmod(before[path] | passable)
     root = os.geteuid() == 0
     if root:
         # Permissions do not bind root.
@@ -163,7 +164,7 @@ def test_a_read_only_run_is_shown_and_checked_and_not_written(place, command, re
     with unable_to_write(run):
         for name, more, expected in commands:
             code, out, err = command(name, run, *more)
-            assert (name, code) == (name, expected)
+            assert (name, code) == (name, expected), err
             assert ("Permission denied" in err, out == "") == (expected == 2, expected == 2)
     assert place.contents(run) == before
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def candidate(x, what="nothing"):
         while True:
             hoard.append(torch.ones(1 << 22))
     elif what == "python_memory":
-        hoard = [0]
+        hoard = [0] * (1 << 24)
         while True:
             hoard = hoard + hoard
     elif what == "both_refuse":
@@ -88,10 +89,31 @@ def candidate(x, what="nothing"):
     elif what == "changes_state":
         torch.manual_seed(7)
         os.chdir("/")
+        torch.set_default_dtype(torch.float64)
+        torch.set_num_threads(2)
+        torch.set_grad_enabled(False)
+    elif what == "depends_on_state":
+        if (torch.get_default_dtype(), torch.get_num_threads(), torch.is_grad_enabled()) != (torch.float32, 1, True):
+            return y + 1
+    elif what == "forks":
+        os.fork()
+    elif what == "hostile_exception":
+        raise Hostile
+    elif what == "leaves_a_thread":
+        threading.Thread(target=lambda: (time.sleep(0.2), ctypes.string_at(0)), daemon=True).start()
+    elif what == "random":
+        return y + torch.rand(4)
     return y
 
 
+class Hostile(Exception):
+    def __str__(self):
+        raise RuntimeError("not even that")
+
+
 def reference(x, what="nothing"):
+    if what == "random":
+        return x * 2 + torch.rand(4)
     if what == "both_refuse":
         raise IndexError("out of range")
     if what == "reference_raises":

@@ -17,7 +17,8 @@ WHATS = (
     "nothing", "segfault", "after_segfault", "abort", "kill", "exit_zero", "sys_exit", "hang", "hang_in_c", "memory",
     "python_memory", "raise", "not_implemented", "stderr", "print", "wrong", "flaky_crash", "flaky_value", "writes_input",
     "returns_input", "none", "wrong_dtype", "wrong_arity", "child_holds_pipes", "closes_everything", "both_refuse",
-    "reference_raises", "reference_dies", "changes_state", "last",
+    "reference_raises", "reference_dies", "changes_state", "depends_on_state", "forks", "after_fork", "hostile_exception",
+    "random", "leaves_a_thread", "after_thread", "last",
 )
 
 
@@ -28,7 +29,7 @@ def load_request(path: Path, modes=("eager",), **changes):
         "candidate": f"{text}:candidate", "reference": f"{text}:reference", "cases": f"{text}:cases", "imports": [],
         "device": "cpu", "reference_dtype": None, "reference_device": None, "tolerances": [{"policy": "allclose"}],
         "files": {p: {"path": f.path, "text": f.text, "sha256": f.sha256} for p, f in files.items()},
-        "modes": list(modes), "mode_settings": {}, "threads": 1, "timeout_s": 2.0, "start_timeout_s": 120.0,
+        "modes": list(modes), "mode_settings": {}, "threads": 1, "timeout_s": 5.0, "start_timeout_s": 120.0,
         "memory_limit": 700 * 2**20, **changes,
     }
 
@@ -55,7 +56,9 @@ def test_every_case_is_concluded_exactly_once(ran):
     assert sorted(c.case_id for c in ran[1]) == sorted(WHATS)
 
 
-@pytest.mark.parametrize("what", ["nothing", "after_segfault", "print", "returns_input", "changes_state", "last"])
+@pytest.mark.parametrize("what", [
+    "nothing", "after_segfault", "print", "returns_input", "changes_state", "depends_on_state", "forks", "after_fork",
+    "random", "leaves_a_thread", "after_thread", "last"])
 def test_a_healthy_call_passes_whatever_happened_before_it(ran, what):
     status, found = failure(ran, what)
     assert status == "passed" and found is None
@@ -103,6 +106,11 @@ def test_an_exception_is_a_crash_with_its_type_and_stack(ran):
     assert (status, found["kind"], found["exception"]) == ("crash", "exception", "ValueError")
     assert "no such thing as 42" in found["message"]
     assert any("misbehaving.py" in line for line in found["stack"])
+
+
+def test_an_exception_that_cannot_even_be_printed_is_a_crash(ran):
+    status, found = failure(ran, "hostile_exception")
+    assert (status, found["kind"], found["exception"]) == ("crash", "exception", "Hostile")
 
 
 def test_a_refusal_is_unsupported_and_not_repeated(ran):

@@ -43,7 +43,8 @@ class LocalLauncher:
 
 class _LocalConnection:
     def __init__(self, python: str, threads: int, variables: Mapping[str, str]) -> None:
-        # Compiled code is private to the run: a shared cache would serve what other versions and settings compiled.
+        # Compiled graphs and kernels are private to the run: a shared cache would serve what others compiled. (torch keeps
+        # its precompiled C++ header elsewhere, under a name that holds the compiler's options.)
         self._scratch = tempfile.TemporaryDirectory(prefix="opdebug-cache-", ignore_cleanup_errors=True)
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the host lives
         environment = {

@@ -2,8 +2,9 @@
 
 A worker serves many cases, a few of them queued ahead of it. A failure (crash or mismatch) is run once more, alone in a
 fresh worker: reproduced, it is confirmed; not reproduced, it is recorded as flaky. A case whose reference killed the
-worker is run once more without it, to see whether the candidate crashes as well. A worker that died, or whose case
-failed, serves nobody else. `Pool.run(tasks)` yields an `Attempt` for every run of a case and one `Conclusion` per case.
+worker is run once more without it, to see whether the candidate crashes as well. A worker that died, whose case failed,
+or whose settings a case changed, serves nobody else. `Pool.run(tasks)` yields an `Attempt` for every run of a case and
+one `Conclusion` per case.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ class Pool:
                 self._replace(lane)
                 self._send(lane, self._again.popleft())
             return
-        if lane.queue and (lane.queue[0].alone or lane.spoiled):
+        if lane.queue and lane.queue[0].alone:
             return
         if self._pending and (lane.channel is None or lane.spoiled):
             self._replace(lane)
@@ -155,7 +156,10 @@ class Pool:
         lane = self._lane_of(channel)
         if lane is None or not lane.queue:
             return
-        yield from self._settle(lane, lane.queue.popleft(), reply)
+        job = lane.queue.popleft()
+        if "result" in reply and reply["result"].get("case_id") != job.task.id:
+            reply = {"no_evidence": "the worker answered for another case", "lost": True}
+        yield from self._settle(lane, job, reply)
 
     def _died(self, message: Document) -> Iterator[Attempt | Conclusion]:
         lane = self._lane_of(message["worker"])
@@ -177,7 +181,11 @@ class Pool:
         status = result["status"] if result else "no_evidence"
         failure = (result or {}).get("failure") or {}
         attempt = Attempt(job.task.id, lane.channel, job.alone, status, failure.get("kind"))
-        lane.spoiled = lane.spoiled or job.alone or status in FAILING
+        if job.alone or status in FAILING or reply.get("dirtied"):
+            # What waits in this worker must not run in a process that a failure may have damaged.
+            lane.spoiled = True
+            self._pending.extendleft(reversed(lane.queue))
+            lane.queue.clear()
         job.history.append(attempt)
         yield attempt
         suspicious = status in FAILING or bool(reply.get("lost")) or "reference_lost" in reply

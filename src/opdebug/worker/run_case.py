@@ -30,6 +30,7 @@ from opdebug.worker.modes import MODES, Call, ModeRefused
 from opdebug.worker.sandbox import Marker
 from opdebug.worker.snapshot import Snapshot, changed, shares_storage, tensors_in
 from opdebug.worker.sources import Sources
+from opdebug.worker.state import seed
 from opdebug.worker.trees import map_tensors, named_tensors
 
 _LONGEST_MESSAGE = 4000
@@ -119,6 +120,7 @@ class Runner:
             ran.tree = self._for_reference(given.tree)
             written = [tensor for _, tensor in tensors_in(ran.tree)]
             versions = _versions(written)
+            seed()
             function, args, kwargs = bind(target, Arguments(ran.tree, given.are_named))
             ran.output = function(*args, **kwargs)
             self._reference_device.synchronize()
@@ -152,6 +154,7 @@ class Runner:
                 tree = Snapshot(given.tree).copy()
                 function, args, kwargs = bind(self._sources.candidate, Arguments(tree, given.are_named))
                 call = Call(function, args, kwargs, self._device, self._request["mode_settings"])
+                seed()
                 start = time.perf_counter()
                 executed = MODES[mode](call)
                 self._device.synchronize()
@@ -240,16 +243,28 @@ def _precision(tensor: torch.Tensor) -> int:
     return torch.finfo(tensor.dtype).bits
 
 
+def _said(error: BaseException) -> str:
+    """What an exception says, bounded; the user's own types may fail even at that."""
+    try:
+        return str(error)[:_LONGEST_MESSAGE]
+    except Exception as failure:
+        return f"<its text raised {type(failure).__name__}>"
+
+
 def _text(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".strip()[:_LONGEST_MESSAGE]
+    return f"{type(error).__name__}: {_said(error)}".strip().rstrip(":")
+
+
+def _class_of(error: BaseException) -> failures.Class:
+    return failures.classify(type(error).__name__, _said(error))
 
 
 def _failure(kind: str, signature: str, message: str, error: BaseException | None = None) -> dict[str, Any]:
-    stack = [] if error is None else traceback.format_exception(type(error), error, error.__traceback__)
+    stack = [] if error is None else _stack(error)
     return {
         "kind": kind, "signature": signature, "message": message,
         "exception": None if error is None else type(error).__name__, "signal": None, "exit_code": None,
-        "errors": failures.device_codes(message), "stack": "".join(stack).splitlines()[-60:], "stderr_tail": "",
+        "errors": failures.device_codes(message), "stack": stack, "stderr_tail": "",
         "confirmed": None, "flaky": False,
     }
 
@@ -260,10 +275,10 @@ def _without_reference(result: dict[str, Any], error: BaseException, own_error: 
     reason = {"no_evidence": str(error) if absent else f"the reference failed: {_text(error)}"}
     if own_error is None:
         return reason
-    own = failures.classify(type(own_error).__name__, str(own_error))
+    own = _class_of(own_error)
     if absent:
         return _raised(result, own_error) if own.outcome == UNSUPPORTED else reason
-    found = failures.classify(type(error).__name__, str(error))
+    found = _class_of(error)
     if found.outcome == failures.ENVIRONMENT or found.kind == "out_of_memory":
         return reason
     if own.outcome == failures.ENVIRONMENT or own.kind in ("out_of_memory", "device_error"):
@@ -281,15 +296,23 @@ def _raised(result: dict[str, Any], error: BaseException) -> dict[str, Any]:
     elif isinstance(error, SystemExit):
         outcome, kind = CRASH, "exit"
     else:
-        found = failures.classify(type(error).__name__, str(error))
+        found = _class_of(error)
         outcome, kind = found.outcome, found.kind
     if outcome == failures.ENVIRONMENT:
         return {"no_evidence": f"the installation cannot run this case: {_text(error)}"}
     frames = [f.name for f in reversed(traceback.extract_tb(error.__traceback__))]
-    signature = failures.signature(kind, type(error).__name__, str(error), frames)
+    signature = failures.signature(kind, type(error).__name__, _said(error), frames)
     result["status"] = outcome
     result["error"] = _text(error)
     result["failure"] = _failure(kind, signature, _text(error), error)
     if isinstance(error, SystemExit):
         result["failure"]["exit_code"] = error.code if isinstance(error.code, int) else int(error.code is not None)
     return {"result": result}
+
+
+def _stack(error: BaseException) -> list[str]:
+    try:
+        lines = traceback.format_exception(type(error), error, error.__traceback__)
+    except Exception:
+        lines = traceback.format_tb(error.__traceback__)
+    return [line[:_LONGEST_MESSAGE] for line in "".join(lines).splitlines()[-60:]]

@@ -13,8 +13,10 @@ from opdebug.worker.collect import collect
 from opdebug.worker.run_case import Runner
 from opdebug.worker.sandbox import Marker
 from opdebug.worker.sources import Sources
+from opdebug.worker.state import State
 
 _LOG_TAIL = 64 * 1024
+_LONGEST_REASON = 4000
 
 
 def _new_output(log: int, before: int) -> str:
@@ -35,6 +37,7 @@ def serve(incoming: Iterator[bytes], stream: socket.socket, sources: Sources, re
           log: int) -> None:
     """Answer every payload of `incoming` on `stream`. `log` is the descriptor that takes whatever the user's code prints."""
     runner = Runner(sources, request, marker)
+    process, clean = os.getpid(), State.now()
     for payload in incoming:
         before = os.fstat(log).st_size
         try:
@@ -42,7 +45,12 @@ def serve(incoming: Iterator[bytes], stream: socket.socket, sources: Sources, re
         except Exception as error:
             # The user's exceptions were caught where they belong: this one is ours, and says nothing about an operator.
             traceback.print_exc()
-            reply = {"no_evidence": f"internal error of the worker: {type(error).__name__}: {error}"}
+            reply = {"no_evidence": f"internal error of the worker: {type(error).__name__}: {error}"[:_LONGEST_REASON]}
+        if os.getpid() != process:
+            # A child that the candidate forked came back through the call as well; only its parent answers.
+            os._exit(0)
+        if clean.restore():
+            reply["dirtied"] = True
         # Only now is everything of the case freed: a heap that it damaged blows up before this and on its account.
         marker.set("idle")
         output = _new_output(log, before)
