@@ -6,6 +6,7 @@ import argparse
 
 from opdebug.cli.conclude import conclude
 from opdebug.cli.lifecycle import WAIT_S
+from opdebug.evidence.json_files import collector_paused
 from opdebug.evidence.run import Run
 
 
@@ -17,5 +18,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    with Run.open(options.run, write=True, wait=WAIT_S, repair=True) as run:
+    with collector_paused(), Run.open(options.run, write=True, wait=WAIT_S, repair=True) as run:
         return conclude(run, as_json=options.json)

@@ -11,7 +11,7 @@ from typing import Any
 from opdebug.cli.output import print_json, print_text
 from opdebug.diagnose.analysis import analyze_documents
 from opdebug.diagnose.summary import exit_code, run_document
-from opdebug.evidence.json_files import document_bytes
+from opdebug.evidence.json_files import encode, list_text, object_text, to_bytes
 from opdebug.evidence.run import Run
 from opdebug.model.words import DIAGNOSED, INCONCLUSIVE, PASSED
 from opdebug.report.markdown import render_report
@@ -20,6 +20,10 @@ from opdebug.report.terminal import render_terminal
 MANIFEST_STATUS = {PASSED: "passed", DIAGNOSED: "failed", INCONCLUSIVE: "inconclusive"}
 ANALYSIS, REPORT = "analysis.json", "report.md"
 ARTIFACTS = (("analysis", "analysis", ANALYSIS), ("report", "report", REPORT))
+
+# The line breaks and indents of a document's members, and of the rows in one of them.
+_MEMBER_PAD = "\n  "
+_ROW_PAD = _MEMBER_PAD + "  "
 
 
 def analysis_of(run: Run, *, extended: bool = True) -> dict[str, Any]:
@@ -84,4 +88,9 @@ def show(run: Run, analysis: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _files(analysis: dict[str, Any]) -> dict[str, bytes]:
-    return {ANALYSIS: document_bytes(analysis), REPORT: render_report(analysis).encode("utf-8", "backslashreplace")}
+    # Both hold the rows, which are nearly all of them: encoded once, indented differently.
+    rows = list_text([encode(row, _ROW_PAD) for row in analysis["results"]], _MEMBER_PAD)
+    members = {key: rows if key == "results" else encode(value, _MEMBER_PAD) for key, value in analysis.items()}
+    # No line break in JSON text is part of a string.
+    report = render_report(analysis, results_text=rows.replace(_MEMBER_PAD, "\n"))
+    return {ANALYSIS: to_bytes(object_text(members) + "\n"), REPORT: to_bytes(report)}

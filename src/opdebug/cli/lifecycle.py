@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from opdebug.evidence.json_files import read_json
+from opdebug.evidence.json_files import collector_paused, read_json
 from opdebug.evidence.run import Run
 from opdebug.model.contract import validate_config
 
@@ -72,7 +72,7 @@ def analyze(output_dir: Place, *, updated_at: str | None = None, again: bool, wa
     # Only here, so that recording a result loads nothing of it.
     from opdebug.cli import conclude
 
-    with Run.open(output_dir, write=True, wait=wait, repair=again) as run:
+    with collector_paused(), Run.open(output_dir, write=True, wait=wait, repair=again) as run:
         if again:
             analysis = conclude.concluded(run, updated_at=updated_at)
         else:

@@ -218,7 +218,11 @@ class Run:
         for path, data in contents.items():
             self._write_file(targets[path], data)
         self._append("finish", body, at)
-        self.write_views()
+        self.flush()
+        try:
+            upkeep.straighten(self.directory, self._index)
+        except OSError as error:
+            raise self._behind(error) from None
         self._journal_synced()
 
     def flush(self) -> None:
@@ -280,7 +284,7 @@ class Run:
         behind = index is not None and index.summary.covered < journal.size
         if index is not None:
             fits = (index.summary.covered, index.summary.head) == (journal.size, journal.head)
-            if fits and not repair and self._untouched(index):
+            if fits and self._untouched(index):
                 self._index, self._shown = index, journal.size
                 return
             index.close()

@@ -16,7 +16,7 @@ from opdebug.evidence import names
 from opdebug.evidence.index import Index, IndexUnusable, Summary, discard, identities
 from opdebug.evidence.journal import Journal
 from opdebug.evidence.json_files import document_bytes, read_json, write_atomic
-from opdebug.evidence.patch import append_results, mark_recorded
+from opdebug.evidence.patch import append_results, mark_recorded, restored_indent
 from opdebug.evidence.state import PENDING, RECORDED, RunState
 from opdebug.evidence.views import RESULTS_TAIL, RESULTS_TAIL_EMPTY, PlanText, result_bytes, view_bytes
 from opdebug.model.errors import OpdebugError
@@ -104,6 +104,18 @@ def patch(directory: Path, journal: Journal, index: Index) -> bool:
     except IndexUnusable:
         return False
     return True
+
+
+def straighten(directory: Path, index: Index | None) -> None:
+    """Give the matrix its canonical form, which marking cases in place costs it. Raises OSError."""
+    matrix = directory / names.MATRIX
+    _write_if_changed(matrix, restored_indent(matrix.read_bytes()), sync=True)
+    if index is not None:
+        index.summary.views = identities(directory)
+        try:
+            index.commit()
+        except IndexUnusable:
+            discard(directory)
 
 
 def write_head(directory: Path, journal: Journal) -> None:

@@ -10,6 +10,8 @@ import json
 import re
 from typing import Any
 
+from opdebug.evidence.json_files import encode
+
 # Everything a terminal or a renderer may act on: C0 and C1 controls, soft hyphen, bidirectional and zero-width
 # controls, line and paragraph separators, byte order mark, annotations, tags, and lone surrogates (not encodable).
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
@@ -17,6 +19,7 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b
                      "\U000e0000-\U000e0fff\ud800-\udfff]")
 # CSI, OSC/DCS/PM/APC up to their terminator, and the two-character escapes.
 _ANSI = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]")
+_UNSAFE_IN_JSON = re.compile(f"(?!\n){_UNSAFE.pattern}")
 _BACKTICKS = re.compile("`+")
 _MARKDOWN = re.compile(r"[\\`*\[\]<>|&~]|://")
 PROSE_LIMIT = 400
@@ -58,8 +61,14 @@ def code(text: str, *, in_table: bool = False) -> str:
 
 def json_block(value: Any) -> list[str]:
     """`value` as a fenced JSON block: indent 2, keys sorted, unsafe characters escaped as JSON does."""
-    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
-    return fence("\n".join(_UNSAFE.sub(_json_escape, line) for line in text.split("\n")), "json")
+    return json_text_block(encode(value))
+
+
+def json_text_block(text: str) -> list[str]:
+    """As `json_block`, of a value that is indented JSON text already."""
+    # In ASCII, JSON itself has escaped every control character but one.
+    safe = text.isascii() and "\x7f" not in text
+    return fence(text if safe else _UNSAFE_IN_JSON.sub(_json_escape, text), "json")
 
 
 def fence(text: str, language: str = "") -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opdebug.report.failure_wording import failure_sentence
-from opdebug.report.hostile import code, escaped, identifier, json_block, prose
+from opdebug.report.hostile import code, escaped, identifier, json_block, json_text_block, prose
 from opdebug.report.numbers import count
 from opdebug.report.wording import (
     absence_sentence,
@@ -28,8 +28,12 @@ Analysis = Mapping[str, Any]
 LISTED = 200
 
 
-def render_report(analysis: Analysis) -> str:
-    """The report as Markdown text, ending in a newline."""
+def render_report(analysis: Analysis, *, results_text: str | None = None) -> str:
+    """The report as Markdown text, ending in a newline.
+
+    `results_text` is the results as indented JSON text, from a caller that has it already.
+    """
+    results = json_block(analysis["results"]) if results_text is None else json_text_block(results_text)
     lines = [
         "# Ascend operator debug report",
         "",
@@ -47,7 +51,7 @@ def render_report(analysis: Analysis) -> str:
     ]
     if analysis["integration_hint"]:
         lines += ["## Integration boundary", "", boundary_advice(), ""]
-    lines += ["## Results", "", *json_block(analysis["results"]), ""]
+    lines += ["## Results", "", *results, ""]
     if "explanation" in analysis:
         lines += _explanation(analysis)
         lines += _failures(analysis["failures"])
