@@ -78,7 +78,7 @@ MEASURED = {"output": "output", "reason": "values", "total": 4096, "mismatched":
      "output[1]: dtype differs: not f32"),
     (failing(status="numerical_mismatch", metrics={"output": "o", "reason": "nan_positions",
                                                    "nan": {"candidate": 3, "reference": 0}}),
-     "o: values: NaN in 3 elements where the reference has 0"),
+     "o: values: NaN in 3 elements of the candidate and 0 of the reference"),
     (failing(status="numerical_mismatch", metrics={"output": "output"}),
      "the outputs disagree, without metrics"),
     (failing(status="numerical_mismatch"), "the outputs disagree, without any comparison recorded"),

@@ -30,6 +30,8 @@ from opdebug.plan.vary import split_axes, vary
 
 configure = run_options.configure
 
+_RUNS = Path(".opdebug/runs")
+
 
 def execute(options: argparse.Namespace) -> int:
     if options.resume is not None:
@@ -37,14 +39,23 @@ def execute(options: argparse.Namespace) -> int:
     plan = run_options.draft(options)
     modes = operators.split_modes(options.mode) if options.mode else []
     settings = run_options.execution(options, plan, modes)
+    if options.output_dir or plan.run_id:
+        _check_free(Path(options.output_dir or _RUNS / str(plan.run_id)))
     with session_for(options, plan, settings) as session:
         cases, tolerance = _cases_and_tolerance(options, plan, modes, session)
         config = plan.config([case.to_document() for case in cases], tolerance, settings)
-        directory = Path(options.output_dir or Path(".opdebug/runs") / config["run_id"])
+        directory = Path(options.output_dir or _RUNS / config["run_id"])
         command = ["opdebug", *sys.argv[1:]] if sys.argv[1:2] == ["run"] else ["opdebug", "run"]
         run = Run.create(directory, config, code=code_identity(Path.cwd()), command=command,
                          environment=session.ready["environment"])
         return _carry_out(run, session, [Task(c.to_document(), tolerance_of(c, tolerance)) for c in cases], options)
+
+
+def _check_free(directory: Path) -> None:
+    """Seconds of loading are not worth spending on a run that has no place to go."""
+    if directory.is_dir() and any(directory.iterdir()):
+        raise OpdebugError(f"output directory is not empty: {directory}; go on with --resume {shlex.quote(str(directory))}, "
+                           "or choose another --run-id or --output-dir")
 
 
 def session_for(options: argparse.Namespace, plan: Draft, settings: Mapping[str, Any]) -> Session:

@@ -35,12 +35,14 @@ def conclude(death: Mapping[str, Any], request: Mapping[str, Any], case: Mapping
     frames = [f"{m['file']}:{m['line']} in {m['name']}" for m in theirs]
     kind = _kind(death)
     names = [m["name"] for m in theirs]
-    what = death["signal"] or (f"exit {death['exit_code']}" if kind == "exit" else "")
+    # The signal of our own kill says nothing about the candidate.
+    signal = death["signal"] if kind == "signal" else None
+    what = signal or (f"exit {death['exit_code']}" if kind == "exit" else "")
     result = {
         **base_result(case, request, death["note"].split()), "error": how,
         "failure": {
             "kind": kind, "signature": failures.signature(kind, what, "", names), "message": how, "exception": None,
-            "signal": death["signal"], "exit_code": death["exit_code"], "errors": failures.device_codes(death["log"]),
+            "signal": signal, "exit_code": death["exit_code"], "errors": failures.device_codes(death["log"]),
             "stack": frames, "stderr_tail": death["log"], "confirmed": None, "flaky": False,
         },
     }

@@ -144,6 +144,17 @@ def checked(draft: Draft, base: Path | None = None) -> Draft:
     return draft
 
 
+def _no_call(role: str, text: str, given: set[str]) -> str | None:
+    """What to write instead of a bare name, which is the everyday slip: it names a callable or a file and calls nothing."""
+    if re.fullmatch(r"[\w./-]+\.py", text):
+        return f"{role} {text!r} is a file without a callable; write {text}:NAME"
+    if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", text) and text.partition(".")[0] not in given:
+        where, _, name = text.rpartition(".")
+        arguments = ", ".join(sorted(given)) or "..."
+        return f"{role} {text!r} names something and calls nothing; write {where}:{name} or {text}({arguments})"
+    return None
+
+
 def _name_problems(draft: Draft, case: Case, path: str) -> list[str]:
     """Names that an expression reads and nobody gives it, and inputs that the candidate's expression never reads."""
     given = {spec.name.partition("[")[0] for spec in case.inputs} | set(case.attributes)
@@ -155,6 +166,10 @@ def _name_problems(draft: Draft, case: Case, path: str) -> list[str]:
         except OpdebugError:
             continue
         if address is None or address.kind != addresses.EXPRESSION:
+            continue
+        mistaken = _no_call(role, address.name, given)
+        if mistaken is not None:
+            problems.append(mistaken)
             continue
         used = addresses.names_used(address.name)
         missing = [n for n in used if n not in given and n not in scope and not hasattr(builtins, n)]

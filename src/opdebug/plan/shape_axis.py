@@ -20,6 +20,9 @@ from opdebug.plan.variants import Variant, restrided
 ELEMENTS_LIMIT = 2**22
 """How many elements all inputs of a generated case may have together (twice the base's if that is more)."""
 
+OUTPUT_LIMIT = 2**25
+"""How many elements an outer product over a large size may have."""
+
 TILES = (16, 32, 64, 128)
 LARGE = (65537, 16411, 4099, 1031)
 """Large sizes, the largest that fits is taken; primes, so that no tile divides them."""
@@ -53,7 +56,10 @@ def usual_sizes(size: int, base: Case) -> list[int]:
     """
     edges = [max(tile, round(size / tile) * tile) + step for tile in TILES for step in (-1, 1)]
     power = 1 << max(size, 1).bit_length()
-    large = next((n for n in LARGE if n > size and _elements_with(base, size, n) <= ELEMENTS_LIMIT), size)
+    places = sum(spec.shape.count(size) for spec in base.inputs)
+    # A size that stands in two places may stand twice in the output, as in an outer product.
+    large = next((n for n in LARGE if n > size and _elements_with(base, size, n) <= ELEMENTS_LIMIT
+                  and n ** min(places, 2) <= OUTPUT_LIMIT), size)
     wanted = [0, 1, 3, *edges, _next_prime(size), power, large]
     return [n for n in dict.fromkeys(wanted) if n != size]
 

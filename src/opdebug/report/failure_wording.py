@@ -74,8 +74,8 @@ def _positions(reason: Any, metrics: Data) -> str:
     for name, key, word in (("nan_positions", "nan", "NaN"), ("inf_positions", "inf", "infinity")):
         counts = metrics.get(key)
         if reason == name and isinstance(counts, Mapping):
-            return (f"{word} in {number(counts.get('candidate'))} elements where the reference has "
-                    f"{number(counts.get('reference'))}")
+            return (f"{word} in {number(counts.get('candidate'))} elements of the candidate and "
+                    f"{number(counts.get('reference'))} of the reference")
     return ""
 
 

@@ -21,6 +21,7 @@ from opdebug.report.wording import (
     boundary_advice,
     explanation_sentence,
     neighbour_sentence,
+    refused_together,
     verdict_sentence,
     warning_sentence,
 )
@@ -28,6 +29,7 @@ from opdebug.report.wording import (
 Analysis = Mapping[str, Any]
 
 LISTED = 50
+DESCRIBED = 12
 NARROWEST = 40
 _NOTHING = ""
 _COLOURS = {words.PASSED: "32", words.MISMATCH: "31", words.CRASH: "31", words.UNSUPPORTED: "33", _NOTHING: "35",
@@ -44,6 +46,8 @@ def render_terminal(analysis: Analysis, *, width: int, colour: bool, evidence: s
     lines += ["", *(_paint(line, analysis["status"], colour) for line in fill(verdict_sentence(analysis), columns))]
     lines += _listed("Explanation", [explanation_sentence(entry) for entry in analysis["explanation"]], columns, colour)
     lines += _failures(analysis["failures"], columns, colour)
+    lines += _listed("Unsupported", [f"{', '.join(map(identifier, ids))}: {reason}" for reason, ids in
+                                     refused_together(analysis["refusals"]).items()], columns, colour)
     lines += _listed("No evidence", [absence_sentence(case_ids, prose(reason, 240)) for case_ids, reason in
                                      absences(analysis["missing_cases"], analysis["no_evidence"])], columns, colour)
     lines += _listed("Warnings", [warning_sentence(warning) for warning in analysis["warnings"]], columns, colour)
@@ -62,12 +66,14 @@ def _failures(failures: Sequence[Mapping[str, Any]], columns: int, colour: bool)
     if not failures:
         return []
     lines = ["", _paint("Failures", HEADER, colour)]
-    for failure in failures[:LISTED]:
+    for failure in failures[:DESCRIBED]:
         lines += [_paint(line, failure["status"], colour)
                   for line in fill(identifier(failure["case_id"]), columns, "  ", "  ")]
         lines += fill(failure_sentence(failure), columns, "    ", "      ")
         lines += fill(f"nearest: {neighbour_sentence(failure)}", columns, "    ", "      ")
-    return lines + _rest(len(failures))
+    if len(failures) > DESCRIBED:
+        lines.append(f"  and {count(len(failures) - DESCRIBED, 'more', 'more')}, in report.md and analysis.json")
+    return lines
 
 
 def _listed(title: str, sentences: Sequence[str], columns: int, colour: bool) -> list[str]:

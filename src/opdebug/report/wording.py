@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opdebug.model import words
-from opdebug.report.hostile import identifier
+from opdebug.report.hostile import identifier, prose
 from opdebug.report.numbers import count, integer, number
 
 Data = Mapping[str, Any]
@@ -168,6 +168,16 @@ def warning_sentence(warning: Data, quote: Quote = plain_quote) -> str:
         return f"{case} is recorded as passed, but {measured or 'its comparison'} cannot lie within {held}"
     return (f"{case} is recorded as passed with {measured} against {held}: right only if the reference is at "
             f"least {number(warning['needs_reference'])} in magnitude where the difference is largest")
+
+
+def refused_together(refusals: Sequence[Data]) -> dict[str, list[str]]:
+    """The unsupported cases by what refused them, safe to print."""
+    groups: dict[str, list[str]] = {}
+    for refusal in refusals:
+        parts = [identifier(refusal["kind"], 40)] if refusal.get("kind") else []
+        parts += [prose(refusal["message"], 300)] if refusal.get("message") else []
+        groups.setdefault(": ".join(parts) or "refused without a reason", []).append(refusal["case_id"])
+    return groups
 
 
 def absences(missing: Sequence[str], reasons: Mapping[str, str]) -> list[tuple[list[str], str]]:

@@ -109,7 +109,7 @@ class Runner:
         ran = _Ran({})
         if lost is not None:
             ran.error = _NoReferenceError(lost)
-        elif self._sources.reference is None and self._would_repeat(case, tensors):
+        elif self._would_repeat(case, tensors):
             ran.error = _NoReferenceError(
                 "the candidate would be compared with itself: no input can be lifted to a wider dtype, and device, layout "
                 "and mode are the same; give --reference")
@@ -130,9 +130,16 @@ class Runner:
         return ran
 
     def _would_repeat(self, case: Case, tensors: dict[str, torch.Tensor]) -> bool:
-        """Whether lifting changes nothing, so that the reference would be the very call that is under suspicion."""
-        same_place = case.mode == "eager" and self._reference_device.kind == self._device.kind
-        return same_place and not any(is_narrow(t) or not is_canonical(t) for t in tensors.values())
+        """Whether the reference would be the very call that is under suspicion: the same callable in the same place on
+        inputs that lifting does not change."""
+        own = self._sources.reference is None
+        if not own and self._request["reference"] != self._request["candidate"]:
+            return False
+        if case.mode != "eager" or self._reference_device.kind != self._device.kind:
+            return False
+        if self._lifted and any(map(is_narrow, tensors.values())):
+            return False
+        return not own or all(map(is_canonical, tensors.values()))
 
     def _for_reference(self, tree: dict[str, Any]) -> Any:
         where = self._reference_device.torch_device
