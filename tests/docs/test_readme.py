@@ -46,7 +46,7 @@ def test_the_output_shown_is_the_output_printed(folder):
     command = next(c for c in COMMANDS if "median" in c)
     program = Path(sys.executable).parent
     ran = subprocess.run(["/bin/sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False,
-                         env={**os.environ, "PATH": f"{program}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "120"})
+                         env={**os.environ, "PATH": f"{program}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "160"})
     printed = [" ".join(line.split()) for line in ran.stdout.splitlines()]
     assert [line for line in shown if " ".join(line.split()) not in printed] == []
 

@@ -108,6 +108,65 @@ def test_a_source_that_ends_the_process_at_import_is_reported_and_runs_nothing(t
         pass
 
 
+def test_unseeded_cases_keep_their_values_whatever_the_calls_draw(tmp_path):
+    text = KERNEL + """
+def cases(device):
+    for i in range(4):
+        yield {"id": str(i), "args": (torch.randn(3),)}
+
+def draws(x):
+    torch.rand(7)
+    return x * 2
+
+def doubled(x):
+    return x + x
+"""
+    path = tmp_path / "kernel.py"
+    loaded = from_text(tmp_path, text, "draws", reference=f"{path}:doubled", cases=f"{path}:cases")
+    with Session(loaded, LocalLauncher()) as session:
+        cases = [Task({**d, "mode": "eager"}, ALLCLOSE) for d in session.collect()["cases"]]
+        assert [e.result["status"] for e in concluded(session, cases).values()] == ["passed"] * 4
+
+
+def test_the_limit_is_for_each_stage_and_a_slow_reference_is_not_charged_to_the_candidate(tmp_path):
+    text = KERNEL + """
+def slow(x):
+    time.sleep(2.0)
+    return x * 2
+
+def slow_reference(x):
+    time.sleep(2.0)
+    return x + x
+"""
+    path = tmp_path / "kernel.py"
+    loaded = from_text(tmp_path, text, "slow", reference=f"{path}:slow_reference", timeout_s=3.0)
+    with Session(loaded, LocalLauncher()) as session:
+        assert concluded(session, tasks(1))["c0"].result["status"] == "passed"
+
+
+def test_what_a_reference_writes_behind_torchs_back_is_seen(tmp_path):
+    text = KERNEL + """
+def writes(x):
+    x.data.mul_(2)
+    return torch.ones(1)
+
+def leaves(x):
+    return torch.ones(1)
+"""
+    path = tmp_path / "kernel.py"
+    loaded = from_text(tmp_path, text, "leaves", reference=f"{path}:writes")
+    with Session(loaded, LocalLauncher()) as session:
+        found = concluded(session, tasks(1))["c0"].result
+    assert (found["status"], found["failure"]["kind"]) == ("numerical_mismatch", "mutation")
+
+
+def test_a_wider_reference_does_not_excuse_a_narrower_output():
+    loaded = request("torch.softmax(x, -1).to(torch.float8_e4m3fn)", reference="torch.softmax(x.double(), -1)")
+    with Session(loaded, LocalLauncher()) as session:
+        found = concluded(session, tasks(1))["c0"].result
+    assert (found["status"], found["failure"]["kind"]) == ("numerical_mismatch", "output_structure")
+
+
 def test_a_source_that_never_finishes_loading_hits_the_start_limit(tmp_path):
     loaded = from_text(tmp_path, "import time\ntime.sleep(3600)\n" + KERNEL, start_timeout_s=1.0)
     with pytest.raises(OpdebugError, match="said nothing for 1 s"), Session(loaded, LocalLauncher()):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from opdebug import __version__
 from opdebug.model.errors import OpdebugError
-from opdebug.model.words import EXIT_INTERRUPTED, EXIT_USAGE
+from opdebug.model.words import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE
 
 COMMANDS = {
     "run": "run a candidate over explicit cases against a reference, in isolated workers",
@@ -70,6 +70,9 @@ def run(arguments: Sequence[str]) -> int:
             return EXIT_USAGE
         _complain([f"{error.strerror or error}: {error.filename}" if error.filename else str(error)])
         return EXIT_USAGE
+    except Exception as error:
+        _complain([f"internal error ({type(error).__name__}: {error}); please report it with the command line"])
+        return EXIT_INTERNAL
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
 

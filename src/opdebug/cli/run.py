@@ -25,7 +25,7 @@ from opdebug.model.words import EXIT_INTERRUPTED
 from opdebug.plan import operator as operators
 from opdebug.plan.checks import check_unique
 from opdebug.plan.operator import Draft
-from opdebug.plan.sources import read_sources
+from opdebug.plan.sources import read_source
 from opdebug.plan.vary import split_axes, vary
 
 configure = run_options.configure
@@ -141,7 +141,7 @@ def _resume(options: argparse.Namespace) -> int:
         reference_device=operator.get("reference_device"), tolerance=config["tolerance"], device=config["device"],
         cases_address=settings["cases_address"],
     )
-    files = read_sources([("candidate", plan.candidate), ("reference", plan.reference), ("cases", plan.cases_address)])
+    files = {s["path"]: read_source(s["file"], "sources") for s in config["sources"]}
     changed = [s["path"] for s in config["sources"] if files[s["path"]].sha256 != s["sha256"]]
     if changed:
         raise OpdebugError(f"{', '.join(changed)} changed since the run was planned; start a new run")

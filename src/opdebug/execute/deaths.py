@@ -23,9 +23,11 @@ def conclude(death: Mapping[str, Any], request: Mapping[str, Any], case: Mapping
     """
     how = _how(death, request)
     stage = death["stage"]
-    if stage not in _BLAMED_STAGES or case is None:
+    ours = death["killed_for"] == "timeout" and stage != "candidate"
+    if stage not in _BLAMED_STAGES or case is None or ours:
         what = {"start": "the worker could not start", "inputs": "the inputs could not be built",
-                "reference": "the reference failed"}.get(stage, "the worker was lost before the case began")
+                "reference": "the reference failed",
+                "comparison": "the outputs could not be compared"}.get(stage, "the worker was lost before the case began")
         reason = f"{what}: {how}"
         reply: dict[str, Any] = {"no_evidence": reason, "output": death["log"], "lost": stage in ("idle", "inputs")}
         return {**reply, "reference_lost": reason} if stage == "reference" else reply

@@ -88,7 +88,8 @@ def compare_numbers(output: str, candidate: complex, reference: complex, rules: 
 def compare_others(output: str, candidate: Any, reference: Any) -> Document:
     """Two leaves that are neither tensors nor numbers, by `==`."""
     try:
-        agrees = bool(candidate == reference)
+        # Of equal types, and asked of the reference, so that the candidate cannot declare itself equal.
+        agrees = type(candidate) is type(reference) and bool(reference == candidate)
     except Exception as error:  # whatever the operator's own type raises
         return finding(output, "structure", f"{type(candidate).__name__} cannot be compared: {type(error).__name__}")
     message = None if agrees else f"the candidate is {_short(candidate)}, the reference {_short(reference)}"

@@ -58,7 +58,8 @@ class Draft:
             **self.extra, "schema_version": SCHEMA_VERSION, "run_id": self.run_id or new_run_id(self.name),
             "operator": operator, "tolerance": dict(tolerance), "device": self.device, "cases": list(cases),
             "execution": {**execution, "cases_address": self.cases_address},
-            "sources": [{"path": path, "sha256": file.sha256} for path, file in sorted(self.files.items())],
+            "sources": [{"path": path, "file": file.path, "sha256": file.sha256}
+                        for path, file in sorted(self.files.items())],
         }
 
 

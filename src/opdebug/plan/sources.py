@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from opdebug.model import address as addresses
 from opdebug.model.errors import OpdebugError
+
+LONGEST = 16 * 2**20
+_COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,10 @@ def read_source(path: str, field: str, base: Path | None = None) -> SourceFile:
     if not found.exists() and base is not None and not found.is_absolute():
         found = base / path
     try:
+        if found.exists() and not found.is_file():
+            raise OpdebugError(f"{field}: {path} is not a regular file")
+        if found.stat().st_size > LONGEST:
+            raise OpdebugError(f"{field}: {path} is larger than {LONGEST} bytes; source files are not")
         raw = found.read_bytes()
     except OSError as error:
         raise OpdebugError(f"{field}: cannot read {path}: {error.strerror}") from None
@@ -38,6 +46,9 @@ def read_source(path: str, field: str, base: Path | None = None) -> SourceFile:
     except UnicodeDecodeError as error:
         raise OpdebugError(f"{field}: {path} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
     text = text.replace("\r\n", "\n")
+    cookie = _COOKIE.search("\n".join(text.split("\n", 2)[:2]))
+    if cookie is not None and cookie[1].lower().replace("_", "-") not in ("utf-8", "utf8", "ascii", "us-ascii"):
+        raise OpdebugError(f"{field}: {path} declares the encoding {cookie[1]}; save it as UTF-8 and drop the line")
     try:
         ast.parse(text, filename=path)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -85,6 +85,7 @@ class GivenCases:
         self._walk: Iterator[Any] | None = None
         self._position = -1
         self._current: dict[str, Any] = {}
+        self._random: tuple[Any, Any] | None = None
 
     def all(self) -> Iterator[dict[str, Any]]:
         """Every case in order. Raises CasesFailed."""
@@ -104,20 +105,39 @@ class GivenCases:
         return self._current
 
     def _restart(self) -> None:
-        # An unseeded cases function must give a fresh worker the inputs it gave the first one.
-        torch.manual_seed(0)
-        random.seed(0)
+        self._random = None
         try:
-            with _deterministic():
+            with self._own_world():
                 self._walk = iter(self._function(str(self._device)))
         except Exception as error:
             raise CasesFailed(f"cases() raised {type(error).__name__}: {error}", 0) from error
         self._position = -1
 
+    @contextlib.contextmanager
+    def _own_world(self) -> Iterator[None]:
+        """Inside, the cases function goes on with its own random numbers, whatever the calls between have drawn.
+
+        They begin with a fixed seed, so that an unseeded function gives a fresh worker the inputs it gave the first one.
+        """
+        outside = torch.random.get_rng_state(), random.getstate()
+        if self._random is None:
+            torch.manual_seed(0)
+            random.seed(0)
+        else:
+            torch.random.set_rng_state(self._random[0])
+            random.setstate(self._random[1])
+        try:
+            with _deterministic():
+                yield
+        finally:
+            self._random = torch.random.get_rng_state(), random.getstate()
+            torch.random.set_rng_state(outside[0])
+            random.setstate(outside[1])
+
     def _advance(self) -> bool:
         assert self._walk is not None
         try:
-            with _deterministic():
+            with self._own_world():
                 entry = next(self._walk)
         except StopIteration:
             return False

@@ -41,7 +41,7 @@ class _Worker:
         self.outgoing = bytearray()
         self.decoder = protocol.Decoder()
         self.waiting = 0
-        self.has_started = False
+        self.stage = "start"
         self.is_blocked = False
         self.since = time.monotonic()
         self.killed_for: str | None = None
@@ -161,9 +161,14 @@ class Host:
         if request.get("protocol") != protocol.PROTOCOL:
             return {"type": "refused", "problems": [
                 f"the worker speaks protocol {protocol.PROTOCOL}, the controller {request.get('protocol')}"]}
-        from opdebug.worker import loading
+        # Before the user's code can change where imports come from.
+        from opdebug.worker import loading, serve  # noqa: F401
 
+        process = os.getpid()
         loaded = loading.load(request)
+        if os.getpid() != process:
+            # The user's import forked; two hosts cannot speak on one pipe.
+            os._exit(0)
         if loaded.problems:
             return {"type": "refused", "problems": loaded.problems}
         self._sources = loaded.sources
@@ -247,9 +252,11 @@ class Host:
         for worker in list(self._workers.values()):
             if not worker.waiting:
                 continue
-            if not worker.has_started and worker.marker.get() != "start":
-                worker.has_started, worker.since = True, time.monotonic()
-            limit_s = self._request["timeout_s" if worker.has_started else "start_timeout_s"]
+            stage = worker.marker.get()
+            if stage != worker.stage:
+                # Each stage has the whole limit: a slow reference must not be charged to the candidate.
+                worker.stage, worker.since = stage, time.monotonic()
+            limit_s = self._request["start_timeout_s" if stage == "start" else "timeout_s"]
             if time.monotonic() - worker.since > limit_s:
                 worker.killed_for = "timeout"
                 # The stack of a hang is worth a moment: it says where the candidate was waiting.
@@ -285,7 +292,8 @@ class Host:
         while not self._exited(worker.pid) and time.monotonic() < deadline:
             time.sleep(0.002)
         status = self._kill(worker)
-        stage = worker.marker.get()
+        # What we killed it for is judged by the stage seen then, not by how far it came until the kill took effect.
+        stage = worker.stage if worker.killed_for == "timeout" else worker.marker.get()
         message: dict[str, Any] = {
             "type": "died", "worker": worker.channel, "stage": stage, "killed_for": worker.killed_for,
             "signal": signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else None,

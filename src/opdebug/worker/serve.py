@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from opdebug.model.words import FAILING
 from opdebug.worker import protocol
 from opdebug.worker.collect import collect
 from opdebug.worker.run_case import Runner
@@ -35,13 +36,16 @@ def messages(stream: socket.socket) -> Iterator[bytes]:
 
 def serve(incoming: Iterator[bytes], stream: socket.socket, sources: Sources, request: Mapping[str, Any], marker: Marker,
           log: int) -> None:
-    """Answer every payload of `incoming` on `stream`. `log` is the descriptor that takes whatever the user's code prints."""
+    """Answer the payloads of `incoming` on `stream`, up to and including the first that fails.
+
+    `log` is the descriptor that takes whatever the user's code prints.
+    """
     runner = Runner(sources, request, marker)
     process, clean = os.getpid(), State.now()
     for payload in incoming:
         before = os.fstat(log).st_size
         try:
-            reply = _answer(runner, sources, request, protocol.parse(payload), marker)
+            reply = _answer(runner, sources, request, protocol.parse(payload))
         except Exception as error:
             # The user's exceptions were caught where they belong: this one is ours, and says nothing about an operator.
             traceback.print_exc()
@@ -57,12 +61,16 @@ def serve(incoming: Iterator[bytes], stream: socket.socket, sources: Sources, re
         if output:
             reply["output"] = output
         stream.sendall(protocol.encode(protocol.CONTROL, reply))
+        if reply.get("dirtied") or reply.get("result", {}).get("status") in FAILING:
+            # What a failure may have damaged runs nothing more; the cases that wait here go to another worker.
+            for _ in incoming:
+                pass
+            return
 
 
-def _answer(runner: Runner, sources: Sources, request: Mapping[str, Any], message: Mapping[str, Any],
-            marker: Marker) -> dict[str, Any]:
+def _answer(runner: Runner, sources: Sources, request: Mapping[str, Any], message: Mapping[str, Any]) -> dict[str, Any]:
     if message["op"] == "collect":
-        marker.set("inputs")
+        # The stage stays "start": making the cases is under the start-up limit, not under that of one case.
         assert runner.given is not None
         return {**collect(runner.given, sources, request["cases"]), "tolerance": sources.cases_tolerance}
     return runner.run(message["case"], message["tolerance"], message.get("reference_lost"))
