@@ -46,6 +46,7 @@ def _find_package() -> None:
 _find_package()
 
 # What --help does not need is imported where it is used.
+from opdebug.cli.argument_types import count, positive, whole  # noqa: E402
 from opdebug.model import words  # noqa: E402
 from opdebug.model.contract import validate_config, validate_input_spec, validate_result  # noqa: E402
 from opdebug.model.errors import OpdebugError as OperatorDebugError  # noqa: E402
@@ -219,10 +220,10 @@ def _add_run(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--device", type=_device, default="npu", metavar="npu|cpu|cuda", help="default npu; no fallback")
     verb.add_argument("--atol", type=_tolerance, help="default: the cases file's TOLERANCE, or else torch's per dtype")
     verb.add_argument("--rtol", type=_tolerance, help="of --atol and --rtol, one given alone makes the other 0")
-    verb.add_argument("--warmups", type=_whole, default=1, metavar="N", help="calls after the first, not timed (1)")
-    verb.add_argument("--repeats", type=_whole, default=4, metavar="N", help="timed calls (4); 0 times the first call")
-    verb.add_argument("--max-cases", type=_count, metavar="N", help="refuse a cases function that gives more")
-    verb.add_argument("--timeout-seconds", type=_seconds, default=120.0, metavar="S", help="per case (120)")
+    verb.add_argument("--warmups", type=whole, default=1, metavar="N", help="calls after the first, not timed (1)")
+    verb.add_argument("--repeats", type=whole, default=4, metavar="N", help="timed calls (4); 0 times the first call")
+    verb.add_argument("--max-cases", type=count, metavar="N", help="refuse a cases function that gives more")
+    verb.add_argument("--timeout-seconds", type=positive, default=120.0, metavar="S", help="per case (120)")
     verb.add_argument("--output-dir", type=Path, metavar="DIR", help="as for the one-shot form")
     _add_manifest(verb)
     verb.set_defaults(form=_run)
@@ -245,27 +246,6 @@ def _tolerance(text: str) -> float:
     value = float(text)
     if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not a finite number of at least 0")
-    return value
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value
-
-
-def _whole(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number of at least 0")
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number of at least 1")
     return value
 
 

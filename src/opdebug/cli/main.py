@@ -36,7 +36,8 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
     """The parser; only the module of `command` is imported, so that help and errors stay quick."""
     parser = argparse.ArgumentParser(
         prog="opdebug", description="Say with evidence whether an operator is wrong, and along which axis.",
-        epilog="Exit codes: 0 passed, 1 diagnosed, 2 bad usage or bad input, 3 inconclusive, 130 interrupted.",
+        epilog="Exit codes: 0 passed, 1 diagnosed, 2 bad usage or bad input, 3 inconclusive, "
+               "70 internal error, 130 interrupted.",
     )
     parser.add_argument("--version", action="version", version=f"opdebug {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

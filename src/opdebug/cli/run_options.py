@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from opdebug.cli.argument_types import count, positive, whole
 from opdebug.evidence.json_files import read_json
 from opdebug.model.errors import OpdebugError
 from opdebug.model.specs import Case, Document
@@ -54,17 +55,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--reference-dtype", choices=["float64"], help="lift the reference's floating inputs to this dtype")
     how.add_argument("--reference-device", metavar="DEVICE", help="where the reference runs")
     how.add_argument("--compile-backend", default="inductor", metavar="NAME", help="backend of torch.compile")
-    how.add_argument("--warmups", type=_whole, default=0, metavar="N", help="eager calls before those that --repeats times")
-    how.add_argument("--repeats", type=_whole, default=0, metavar="N",
+    how.add_argument("--warmups", type=whole, default=0, metavar="N", help="eager calls before those that --repeats times")
+    how.add_argument("--repeats", type=whole, default=0, metavar="N",
                      help="further eager calls per case, to report their median time (default: time the one call)")
     limits = parser.add_argument_group("limits")
-    limits.add_argument("--timeout", type=_positive, default=120.0, metavar="S", help="seconds per case (default 120)")
-    limits.add_argument("--start-timeout", type=_positive, default=300.0, metavar="S",
+    limits.add_argument("--timeout", type=positive, default=120.0, metavar="S", help="seconds per case (default 120)")
+    limits.add_argument("--start-timeout", type=positive, default=300.0, metavar="S",
                         help="seconds that loading torch and the sources may take (default 300)")
-    limits.add_argument("--memory-limit", type=_positive, default=None, metavar="GIB",
+    limits.add_argument("--memory-limit", type=positive, default=None, metavar="GIB",
                         help="GiB a worker may use (default: 80 %% of this machine's, shared by the jobs)")
-    limits.add_argument("--threads", type=_count, default=1, metavar="N", help="threads of a worker's kernels (default 1)")
-    limits.add_argument("--jobs", type=_count, default=1, metavar="N", help="workers at a time (default 1)")
+    limits.add_argument("--threads", type=count, default=1, metavar="N", help="threads of a worker's kernels (default 1)")
+    limits.add_argument("--jobs", type=count, default=1, metavar="N", help="workers at a time (default 1)")
     out = parser.add_argument_group("output")
     out.add_argument("--output-dir", metavar="DIR", help="run directory (default .opdebug/runs/<run id>)")
     out.add_argument("--run-id", metavar="ID", help="run id (default: name, time and a random part)")
@@ -178,24 +179,3 @@ def load_request(options: argparse.Namespace, plan: Draft, settings: Mapping[str
         "tolerances": [dict(plan.tolerance or operators.DEFAULT_TOLERANCE)],
         "files": {path: {"path": f.path, "text": f.text, "sha256": f.sha256} for path, f in plan.files.items()},
     }
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value
-
-
-def _whole(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number of at least 0")
-    return value
-
-
-def _count(text: str) -> int:
-    value = _whole(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number of at least 1")
-    return value
